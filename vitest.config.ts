@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
 import { summaryReporter } from './test/support/summary-reporter.ts'
 
 const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attacks/**']
@@ -15,7 +16,9 @@ export default defineConfig({
   test: {
     reporters: ['default', summaryReporter()],
     pool: 'forks',
-    maxWorkers: 2,
+    // Most files wait for timers and processes most of the time, so there are more workers than two cores.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // The default of one second is too short for a page that renders in software beside other tests.

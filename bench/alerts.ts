@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
-import type { Condition } from '#alerts/rules/condition'
+import type { AlertCondition } from '#alerts/rules/condition'
 import { loadPlans } from '#fleet/organizations/plans'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { newAlertRule } from '../test/support/alert-rules.ts'
@@ -119,7 +119,7 @@ async function seedPlace(pool: BenchStack['pool'], organizationId: string): Prom
 }
 
 async function seedRules(fleet: JobFleet, placeId: string): Promise<void> {
-  const conditions: Condition[] = [
+  const conditions: AlertCondition[] = [
     { kind: 'offline', forMinutes: 30 },
     { kind: 'no_fix', forMinutes: 30 },
     { kind: 'entered_place', placeId, forMinutes: 0 },

@@ -22,6 +22,9 @@ export function cpuByProgram(rootPid: number): CpuSeconds {
   return found
 }
 
+/** Returns the CPU seconds of the main thread of a process (Linux). */
+export const cpuOfMainThread = (pid: number): number => readStat(`/proc/${pid}/task/${pid}/stat`)?.seconds ?? 0
+
 /** Returns the CPU seconds of the threads of a process by the thread's name without its number (Linux). */
 export function cpuByThread(pid: number): CpuSeconds {
   const found: CpuSeconds = new Map()

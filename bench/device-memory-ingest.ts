@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import { issueToken } from '#core/tokens'
+import type { DeviceAccessFacts } from '#fleet/devices/credentials/token-grants'
 import type { Queryable } from '#postgres/pool'
 import { createDeviceAccess } from '../apps/ingest/access/device-access.ts'
-import { createDeviceTraffic } from '../apps/ingest/report/device-traffic.ts'
+import { createDeviceTraffic } from '../apps/ingest/http/device-traffic.ts'
 import type { FilledPart } from './device-memory-filled.ts'
 
 const devicesAtOnce = 1_000
@@ -13,14 +14,11 @@ export async function fillGrants(devices: number): Promise<FilledPart> {
   let nextDevice = 0
   const query = async (_text: string, [tokenHashes]: [Buffer[]]) => ({
     rows: tokenHashes.map((tokenHash) => ({
-      token_hash: tokenHash,
-      device_id: uuid(nextDevice++),
-      organization_id: uuid(0),
-      tags: [],
-      status: Buffer.from('online').toString(),
-      expires_at: null,
-      subscription_status: Buffer.from('active').toString(),
-      subscription_changed_at: new Date(),
+      tokenHash,
+      ...({
+        ...{ deviceId: uuid(nextDevice++), organizationId: uuid(0), tags: [], disabled: false },
+        ...{ expiresAtMs: Number.POSITIVE_INFINITY, refusedFromMs: Number.POSITIVE_INFINITY },
+      } satisfies DeviceAccessFacts),
     })),
   })
   const access = createDeviceAccess({ db: { query } as unknown as Queryable, plans: {}, clock: Date.now })

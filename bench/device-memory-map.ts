@@ -1,5 +1,5 @@
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
-import { registryEntries } from '#fleet-map/registry'
+import { registryEntries } from '#fleet-map/live/registry'
 import { createRevisions } from '#fleet-map/revisions'
 import { createDeviceIndex } from '#fleet-map/tiles/device-index'
 import { ongoingDwells } from '#questdb/fleet/dwells'
@@ -76,7 +76,19 @@ const positionOf = (device: number, tsMs: number) => [
 ]
 
 const signalOf = (device: number, tsMs: number) => [
-  ...[idOf(device), tsMs, 'lte', '27201', 'Operator A', -80 - (device % 40), -9.5, (device % 25) + 0.5, null, null],
+  ...[
+    idOf(device),
+    tsMs,
+    null,
+    'lte',
+    '27201',
+    'Operator A',
+    -80 - (device % 40),
+    -9.5,
+    (device % 25) + 0.5,
+    null,
+    null,
+  ],
   ...['interpolated', 8.25, latOf(device), lonOf(device)],
 ]
 

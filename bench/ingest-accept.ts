@@ -107,7 +107,7 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
 }
 
 /** Waits until the writer has stored all accepted samples. */
-async function untilStored(port: number): Promise<void> {
+export async function untilStored(port: number): Promise<void> {
   for (;;) {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     if (/^telemetry_backlog_samples(?:{[^}]*})? 0$/m.test(metrics)) return

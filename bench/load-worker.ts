@@ -6,7 +6,7 @@ import { createStatusCounter } from './status-counter.ts'
  * connection, and counts the responses. It parses only status lines, so that it is not the bottleneck.
  */
 export type LoadOrder = {
-  /** Complete HTTP requests in base64. The connections take turns, so that each request is sent equally often. */
+  /** Complete HTTP requests in base64, from which each connection sends every `connections`-th. */
   requests: string[]
   connections: number
   pipeline: number
@@ -17,24 +17,24 @@ export type LoadStart = { port: number }
 export type LoadReport = { accepted: number; refused: number; seconds: number; cpuSeconds: number }
 
 async function run(order: LoadOrder, requests: readonly Buffer[], port: number): Promise<LoadReport> {
-  let sent = 0
   let accepted = 0
   let refused = 0
   const started = performance.now()
   const cpu = process.cpuUsage()
-  const one = () =>
+  const one = (connection: number) =>
     new Promise<void>((resolve, reject) => {
       let open = 0
+      let next = connection
       const socket: Socket = connect(port, '127.0.0.1')
       socket.setNoDelay(true)
       const fill = () => {
         const batch: Buffer[] = []
-        while (open < order.pipeline && sent < order.total) {
-          const request = requests[sent % requests.length]
+        while (open < order.pipeline && next < order.total) {
+          const request = requests[next % requests.length]
           if (!request) break
           batch.push(request)
           open += 1
-          sent += 1
+          next += order.connections
         }
         if (batch.length > 0) socket.write(batch.length === 1 && batch[0] ? batch[0] : Buffer.concat(batch))
         else if (open === 0) {
@@ -54,7 +54,7 @@ async function run(order: LoadOrder, requests: readonly Buffer[], port: number):
       })
       socket.on('error', reject)
     })
-  await Promise.all(Array.from({ length: order.connections }, one))
+  await Promise.all(Array.from({ length: order.connections }, (_, connection) => one(connection)))
   const used = process.cpuUsage(cpu)
   return {
     accepted,

@@ -19,14 +19,18 @@ import { partitions } from './partitions.ts'
 import { recovery, recoveryKafka, recoveryParked } from './recovery.ts'
 import { type Bench, table } from './report.ts'
 import { rows } from './rows.ts'
+import { smallReports } from './small-reports.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
+import { writer } from './writer.ts'
 
 // npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N] [--start-within MINUTES]: compares each figure with a
 // reference of the same run. Benches that would start later than `--start-within` are skipped.
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
+  smallReports,
+  writer,
   partitions,
   kafkaPath,
   recovery,

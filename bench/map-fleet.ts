@@ -2,7 +2,7 @@ import { cellToParent, gridDisk, latLngToCell } from 'h3-js'
 import { newId } from '#core/ids'
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
-import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import { qualities } from '#telemetry/coverage/quality'
 import { place } from './places.ts'
@@ -51,13 +51,20 @@ const fix = (number: number, tsMs: number) => ({
 })
 
 const radio = (number: number, tsMs: number) => ({
-  ...{ tsMs, ts: new Date(tsMs).toISOString(), rat: 'lte', plmn: `2620${1 + (number % 3)}`, operatorName: null },
+  ...{
+    tsMs,
+    ts: new Date(tsMs).toISOString(),
+    modem: null,
+    rat: 'lte',
+    plmn: `2620${1 + (number % 3)}`,
+    operatorName: null,
+  },
   ...{ rsrpDbm: -70 - (number % 55), rsrqDb: null, sinrDb: null, nrRsrpDbm: null, qualityBasis: 'rsrpDbm' },
   ...{ quality: qualities[number % qualities.length] ?? null, alignment: 'interpolated', alignErrorM: null },
-  ...{ lat: null, lon: null },
+  ...{ lat: null, lon: null, completedFromMs: null },
 })
 
-type Cells = { item: CoverageCell; isGone: boolean }[]
+type Cells = { item: DatedCoverageCell; isGone: boolean }[]
 const cellLists = new Map<string, Cells>()
 
 /** Returns this number of adjacent cells of resolution 6 around the middle of Europe, or their parents at a lower zoom. */
@@ -75,7 +82,7 @@ export function cellsFor(wanted: number, zoom: number): Cells {
   return made
 }
 
-const cell = (h3: string, index: number): CoverageCell => ({
+const cell = (h3: string, index: number): DatedCoverageCell => ({
   h3,
   samples: 20 + (index % 400),
   devices: 1 + (index % 7),

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { errorText } from '#core/error-text'
 import { hasRedis, startRedis } from '#test/redis'
 import { memoryFigures } from './device-memory.ts'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
@@ -124,9 +125,7 @@ function processFigures(run: { ingest: AppProcess; api: ServedApi; size: Size })
 
 /** A section that fails does not end the run. Its figures are printed at once, because the whole run is long. */
 async function section(name: string, work: () => Promise<Figure[]>): Promise<Figure[]> {
-  const figures = await timed(name, work).catch((error: unknown) => [
-    { name, value: `failed: ${error instanceof Error ? error.message : String(error)}` },
-  ])
+  const figures = await timed(name, work).catch((error: unknown) => [{ name, value: `failed: ${errorText(error)}` }])
   for (const figure of figures) console.error(`  ${figure.name}: ${figure.value}`)
   return figures
 }

@@ -71,26 +71,19 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   return figures
 }
 
-const attempts = 3
-
-/** Plays a scenario, and again if its rows do not become final in time, as can happen after a restart. Prints each repetition. */
+/** Plays a scenario. */
 async function play(stack: BenchStack, scenario: Scenario, afterMs: number): Promise<Figure> {
-  for (let attempt = 1; ; attempt += 1) {
-    const fleet = await openFleet(stack, { ...scenario, forMs: scenario.forMs + afterMs + spareMs })
-    try {
-      await fleet.reportFor(scenario.forMs)
-      if (afterMs > 0) {
-        await fleet.restart()
-        await fleet.reportFor(afterMs)
-      }
-      if (scenario.traffic === parked) await fleet.leave()
-      return await fleet.figure(scenario.name)
-    } catch (error) {
-      if (attempt === attempts) throw error
-      console.log(`REPEATED ${scenario.name}: ${error instanceof Error ? error.message : error}`)
-    } finally {
-      await fleet.close()
+  const fleet = await openFleet(stack, { ...scenario, forMs: scenario.forMs + afterMs + spareMs })
+  try {
+    await fleet.reportFor(scenario.forMs)
+    if (afterMs > 0) {
+      await fleet.restart()
+      await fleet.reportFor(afterMs)
     }
+    if (scenario.traffic === parked) await fleet.leave()
+    return await fleet.figure(scenario.name)
+  } finally {
+    await fleet.close()
   }
 }
 

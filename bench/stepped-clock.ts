@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import pg from 'pg'
 
 // Preloaded into ingest: a clock that the bench can set forward. Between two steps, it runs as fast as the real clock.
 const key = 'stepped-clock'
@@ -43,3 +44,14 @@ Atomics.waitAsync = ((array: Int32Array, index: number, value: number, ms?: numb
 const systemDelay = timers.setTimeout
 timers.setTimeout = ((ms?: number, ...rest: []) => systemDelay(shorter(ms), ...rest)) as typeof timers.setTimeout
 syncBuiltinESMExports()
+
+// Ingest follows the clock of Postgres, so that must be ahead as well.
+const databaseClock = 'clock_timestamp()'
+type Query = (this: unknown, query: unknown, ...rest: unknown[]) => unknown
+const client = pg.Client.prototype as unknown as { query: Query }
+const systemQuery = client.query
+client.query = function (query, ...rest) {
+  const isClock = typeof query === 'string' && query.includes(databaseClock)
+  const shifted = isClock ? query.replace(databaseClock, `(clock_timestamp() + interval '${aheadMs()} ms')`) : query
+  return systemQuery.call(this, shifted, ...rest)
+}

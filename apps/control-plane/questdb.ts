@@ -1,8 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { ReadinessCheck } from '#http/health'
+import { NotReadyError, type ReadinessCheck } from '#http/health'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 import { type Copies, type CopyReport, openCopies, openOnlyCopy } from '#questdb/copies/copies'
+import { hasSchema } from '#questdb/schema/schema'
 import type { QuestdbServer } from '#questdb/server/servers'
 import { readCopyLags } from '#telemetry-writer/store/copy-progress'
 
@@ -31,13 +32,19 @@ export async function openReadCopies(parts: {
   return copies
 }
 
-/** The check `questdb`: an only server answers; of several, the one that is read answers and lags less than 60 s. */
+/**
+ * The check `questdb`: an only server answers; of several, the one that is read answers and lags less than 60 s. It has the
+ * tables of this version, which ingest creates and upgrades at its start.
+ */
 export function questdbReadiness(servers: Servers, copies: Copies): ReadinessCheck {
+  let hadSchema = false
   return {
     name: 'questdb',
     async check() {
-      if (servers.length === 1) return answers(new URL('/ping', servers[0].url))
-      if (!copies.isFresh()) throw new Error('No copy of QuestDB answers and lags less than 60 s.')
+      if (servers.length === 1) await answers(new URL('/ping', servers[0].url))
+      else if (!copies.isFresh()) throw new Error('No copy of QuestDB answers and lags less than 60 s.')
+      hadSchema ||= await hasSchema(copies.current().questdb)
+      if (!hadSchema) throw new NotReadyError('QuestDB lacks tables of this version. Ingest creates them at its start.')
     },
   }
 }

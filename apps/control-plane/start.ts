@@ -7,23 +7,23 @@ import { createAccessTokens } from '#fleet/access/access-tokens'
 import { createIdentityProvider } from '#fleet/access/identity-provider'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { accessChangedChannel } from '#fleet/notices'
-import { loadPlans } from '#fleet/organizations/plans'
-import { createFleetMaps } from '#fleet-map/fleet-maps'
+import { loadPlans, type Plans } from '#fleet/organizations/plans'
 import { createCursors } from '#http/cursor'
 import { httpReadiness, sharedCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { openTracing } from '#http/open-tracing'
 import { createRateLimiter } from '#http/rate-limit'
 import { openRateLimitStore } from '#http/rate-limit-store'
-import { createLogger } from '#http/request-log'
+import { createLogger, type Logger } from '#http/request-log'
 import { followDatabaseClock } from '#postgres/clock'
-import { createFairPool } from '#postgres/fair-pool'
+import { createFairPool, type FairPool } from '#postgres/fair-pool'
 import { listen } from '#postgres/listen'
-import { openPool } from '#postgres/pool'
+import { openPool, type Pool } from '#postgres/pool'
 import { createReaders } from '#questdb/copies/readers'
 import { questdbServers } from '#questdb/server/servers'
-import type { Config } from './config.ts'
+import type { ControlPlaneConfig } from './config.ts'
 import { createImportLine } from './devices/import-line.ts'
+import { createFleetMaps } from './fleet-maps.ts'
 import { createAuthenticator } from './http/authentication.ts'
 import { createBodies } from './http/bodies.ts'
 import { createDeviceAdmission } from './http/device-admission.ts'
@@ -32,14 +32,17 @@ import { createLastUses } from './http/last-uses.ts'
 import { createDeviceEdge } from './http/proxy.ts'
 import { createSessionCookie } from './http/session-cookie.ts'
 import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.ts'
+import type { AppCopies } from './routes/service/collect-metrics.ts'
 import type { Services } from './services.ts'
 import { createSignInAttempts } from './sign-in/attempts.ts'
 import { createSignInProvider } from './sign-in/provider.ts'
 import { startSessionChecks } from './sign-in/session-checks.ts'
 import { createTokenSeal } from './sign-in/token-seal.ts'
 
+type OpenServices = { services: Services; close: () => Promise<void> }
+
 /** Opens all resources of the routes. Returns them with a function that closes them. */
-export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
+export async function openServices(config: ControlPlaneConfig): Promise<OpenServices> {
   const plans = await loadPlans(config.PLANS_FILE)
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'control-plane',
@@ -48,57 +51,25 @@ export async function openServices(config: Config): Promise<{ services: Services
   })
   const pools = createFairPool(pool, config.POSTGRES_MAX_CONNECTIONS)
   const background = pools.internal('background')
-  const authentication = pools.internal('authentication')
   const databaseClock = followDatabaseClock(background)
   await databaseClock.measured
   const { clock } = databaseClock
   const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
-  const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
   const metrics = createHttpMetrics()
-  const keys = createKeyDirectory({ db: authentication, plans, clock, registry: metrics.registry })
-  const lastUses = createLastUses(background, clock)
-  const authenticator = createAuthenticator({
-    db: authentication,
-    lastUses,
-    plans,
-    clock,
-    keys,
-    tokens: accessTokens,
-    provider: providerOf(config, metrics.registry),
-  })
-  const listening = listen(config.POSTGRES_URL, [
-    {
-      channel: accessChangedChannel,
-      onNotice: (keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
-      onGap: () => authenticator.forget(),
-    },
-  ])
-  await listening.connected
+  const { registry } = metrics
+  const authentication = await openAuthentication({ config, pools, plans, clock, registry, baseUrl })
   await setAddressOfPage(pool, baseUrl)
   const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
   const logger = createLogger('control-plane', config.LOG_LEVEL)
   const servers = questdbServers(config)
-  const copies = await openReadCopies({ servers, pool: background, registry: metrics.registry, logger })
+  const copies = await openReadCopies({ servers, pool: background, registry, logger })
   const readers = createReaders(copies, questdbConnections)
-  const fleetMaps = createFleetMaps({ pools, readers, clock })
+  const fleetMaps = createFleetMaps({ pools, readers, clock, logger })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
   const { tracing, stop: stopTracing } = await openTracing('control-plane', config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const otherApps = [
-    { app: 'ingest', baseUrls: config.INGEST_URL },
-    { app: 'worker', baseUrls: config.WORKER_URL ?? [] },
-    { app: 'writer', baseUrls: config.WRITER_URL ?? [] },
-  ].filter(({ baseUrls }) => baseUrls.length > 0)
+  const otherApps = otherAppsOf(config)
 
-  const signInProvider = signInProviderOf(config, baseUrl, clock)
-  const tokenSeal = createTokenSeal(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
-  const claimNames = {
-    organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
-    groupsClaim: config.OIDC_GROUPS_CLAIM,
-    groupRoles: config.OIDC_GROUP_ROLES,
-  }
-  const sessionChecks =
-    signInProvider && startSessionChecks({ pool, plans, logger, provider: signInProvider, claimNames, seal: tokenSeal })
-
+  const signIn = openSignIn({ config, pool, plans, logger, baseUrl, clock })
   const services: Services = {
     pools,
     pool: background,
@@ -113,22 +84,16 @@ export async function openServices(config: Config): Promise<{ services: Services
       Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
     ),
     keyring: createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS),
-    accessTokens,
-    authenticator,
-    keys,
-    lastUses,
+    ...authentication.services,
     sessionCookie: createSessionCookie(baseUrl),
     sessionLifetimeMs: config.SESSION_LIFETIME_HOURS * 3_600_000,
-    signInProvider,
-    signInAttempts: createSignInAttempts(config.CONFIG_SECRETS_KEY, baseUrl),
-    tokenSeal,
-    claimNames,
+    ...signIn.services,
     requestLimiter: createRateLimiter('requests', redis),
     failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
     signInLimiter: createRateLimiter('sign-in', redis),
     deviceEdge,
     deviceAdmission: createDeviceAdmission(deviceEdge),
-    bodies: createBodies(metrics.registry),
+    bodies: createBodies(registry),
     importLine: createImportLine(),
     begunRequests: new Set(),
     readinessChecks: [
@@ -145,11 +110,11 @@ export async function openServices(config: Config): Promise<{ services: Services
     publicBaseUrl: baseUrl,
   }
   const close = async () => {
-    await Promise.all([listening.stop(), databaseClock.stop(), sessionChecks?.stop()])
+    await Promise.all([authentication.stop(), databaseClock.stop(), signIn.stop()])
     fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()
-    await lastUses.close()
+    await authentication.services.lastUses.close()
     await copies.close()
     await pool.end()
     await stopTracing()
@@ -157,7 +122,67 @@ export async function openServices(config: Config): Promise<{ services: Services
   return { services, close }
 }
 
-function signInProviderOf(config: Config, baseUrl: string, clock: Clock) {
+const otherAppsOf = (config: ControlPlaneConfig): AppCopies[] =>
+  [
+    { app: 'ingest', baseUrls: config.INGEST_URL },
+    { app: 'worker', baseUrls: config.WORKER_URL ?? [] },
+    { app: 'writer', baseUrls: config.WRITER_URL ?? [] },
+  ].filter(({ baseUrls }) => baseUrls.length > 0)
+
+/** Opens what tells who calls, and forgets keys when notices say that they changed. */
+async function openAuthentication(parts: {
+  config: ControlPlaneConfig
+  pools: FairPool
+  plans: Plans
+  clock: Clock
+  registry: Registry
+  baseUrl: string
+}) {
+  const { config, pools, plans, clock, registry, baseUrl } = parts
+  const db = pools.internal('authentication')
+  const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
+  const keys = createKeyDirectory({ db, plans, clock, registry })
+  const lastUses = createLastUses(pools.internal('background'), clock)
+  const provider = providerOf(config, registry)
+  const authenticator = createAuthenticator({ db, lastUses, plans, clock, keys, tokens: accessTokens, provider })
+  const listening = listen(config.POSTGRES_URL, [
+    {
+      channel: accessChangedChannel,
+      onNotice: (keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
+      onGap: () => authenticator.forget(),
+    },
+  ])
+  await listening.connected
+  return { services: { accessTokens, keys, lastUses, authenticator }, stop: listening.stop }
+}
+
+/** Opens the sign-in at an identity provider, and checks its sessions, if one is configured. */
+function openSignIn(parts: {
+  config: ControlPlaneConfig
+  pool: Pool
+  plans: Plans
+  logger: Logger
+  baseUrl: string
+  clock: Clock
+}) {
+  const { config, pool, plans, logger, baseUrl, clock } = parts
+  const signInProvider = signInProviderOf(config, baseUrl, clock)
+  const tokenSeal = createTokenSeal(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  const claimNames = {
+    organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
+    groupsClaim: config.OIDC_GROUPS_CLAIM,
+    groupRoles: config.OIDC_GROUP_ROLES,
+  }
+  const sessionChecks =
+    signInProvider && startSessionChecks({ pool, plans, logger, provider: signInProvider, claimNames, seal: tokenSeal })
+  const signInAttempts = createSignInAttempts(config.CONFIG_SECRETS_KEY, baseUrl)
+  return {
+    services: { signInProvider, signInAttempts, tokenSeal, claimNames },
+    stop: async () => sessionChecks?.stop(),
+  }
+}
+
+function signInProviderOf(config: ControlPlaneConfig, baseUrl: string, clock: Clock) {
   if (!config.OIDC_CLIENT_ID) return undefined
   if (!config.OIDC_ISSUER) throw new Error('Invalid configuration. OIDC_ISSUER: required with OIDC_CLIENT_ID')
   return createSignInProvider({
@@ -175,7 +200,7 @@ function signInProviderOf(config: Config, baseUrl: string, clock: Clock) {
   })
 }
 
-function providerOf(config: Config, registry: Registry) {
+function providerOf(config: ControlPlaneConfig, registry: Registry) {
   if (!config.OIDC_ISSUER || !config.OIDC_AUDIENCE) {
     if (config.OIDC_ISSUER && !config.OIDC_CLIENT_ID)
       throw new Error('Invalid configuration. OIDC_AUDIENCE or OIDC_CLIENT_ID: required with OIDC_ISSUER')

@@ -5,7 +5,11 @@ import { compression, defineAlgorithm } from 'vite-plugin-compression2'
 import { coarserAtlas } from './atlas.ts'
 
 /** Small modules that the map and other views need. In files of their own, each would be a request. */
-const basics = /\/src\/.*\/(history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)\.tsx?$/
+const smallModules =
+  /\/(src\/.*\/(history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
+
+/** The shared styles and those of the first view: in one file, they keep the order in which they are imported. */
+const firstStyles = /\/src\/(styles\/(?!api-reference)|.*\/(map|shell|device|sign-in)\.module\.css$)/
 
 const pages = ['index.html', 'docs.html']
 
@@ -23,13 +27,16 @@ export default defineConfig({
       algorithms: [defineAlgorithm('gzip', {}), defineAlgorithm('brotliCompress', brotliQuality)],
     }),
   ],
+  css: { modules: { localsConvention: 'camelCaseOnly', generateScopedName: '[local]_[hash:base64:4]' } },
   worker: { format: 'es' },
   optimizeDeps: { exclude: ['maplibre-gl'] },
   build: {
     target: 'es2022',
     rolldownOptions: {
       input: pages.map((name) => join(import.meta.dirname, name)),
-      output: { codeSplitting: { groups: [{ name: 'basics', test: basics }] } },
+      output: {
+        codeSplitting: { groups: [{ name: 'basics', test: (id) => smallModules.test(id) || firstStyles.test(id) }] },
+      },
     },
     // MapLibre and Swagger UI alone are larger than the bundler's default warning.
     chunkSizeWarningLimit: 1_900,

@@ -40,41 +40,74 @@ export const configSchema = z
   .object({
     HOST: z.string().default('127.0.0.1'),
     PORT: z.coerce.number().int().min(0).max(65_535).default(8084),
-    /** The base address of the service, or of one ingest process. */
-    SERVICE_URL: z.url().default('http://127.0.0.1:8080'),
-    /** An enrollment key with `allowGateway`. It determines the organization whose devices may report. */
+    SERVICE_URL: z
+      .url()
+      .default('http://127.0.0.1:8080')
+      .meta({ description: 'The address of the service, or of one ingest process.', setByStart: true }),
     GATEWAY_KEY: z
       .string()
       .refine((text) => parseToken(text)?.prefix === 'fle', 'must be an enrollment key, fle_…')
-      .transform((text) => new Secret(text)),
-    /** The broker: mqtt://, mqtts://, ws:// or wss://. */
-    MQTT_URL: z.url({ protocol: /^(mqtts?|wss?)$/ }).optional(),
-    MQTT_USERNAME: z.string().optional(),
-    MQTT_PASSWORD: secret().optional(),
-    /** The certificate authorities of the broker. Default: those of the system. */
-    MQTT_CA_FILE: z.string().optional(),
-    /** The certificate and the key of the gateway, in PEM. */
-    MQTT_CERT_FILE: z.string().optional(),
-    MQTT_KEY_FILE: z.string().optional(),
-    /** 5, or 4 for a broker of MQTT 3.1.1. */
-    MQTT_VERSION: z.enum(['4', '5']).default('5').transform(Number),
-    /** Identifies the session, in which the broker keeps messages while the gateway is away. Each gateway needs its own. */
-    MQTT_CLIENT_ID: z.string().min(1).max(200).optional(),
-    /** Replicas with the same group share the messages. */
+      .transform((text) => new Secret(text))
+      .describe(
+        'An enrollment key with `allowGateway`. It determines the organization whose devices may report. `npm start` starts the [gateway](gateway.md) if it is set together with `MQTT_URL` or `NMEA_PORT`.',
+      ),
+    MQTT_URL: z
+      .url({ protocol: /^(mqtts?|wss?)$/ })
+      .optional()
+      .describe('The broker: `mqtt://`, `mqtts://`, `ws://` or `wss://`. Default: no MQTT.'),
+    MQTT_USERNAME: z.string().optional().describe('The user name at the broker. Default: none.'),
+    MQTT_PASSWORD: secret().optional().describe('The password at the broker. Default: none.'),
+    MQTT_CA_FILE: z
+      .string()
+      .optional()
+      .describe('The certificate authorities of the broker, in PEM. Default: those of the system.'),
+    MQTT_CERT_FILE: z
+      .string()
+      .optional()
+      .describe('The certificate of the gateway, in PEM. Set it together with `MQTT_KEY_FILE`. Default: none.'),
+    MQTT_KEY_FILE: z.string().optional().describe('The key of that certificate, in PEM.'),
+    MQTT_VERSION: z.enum(['4', '5']).default('5').transform(Number).describe('`5`, or `4` for a broker of MQTT 3.1.1.'),
+    MQTT_CLIENT_ID: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe(
+        'Identifies the session, in which the broker keeps messages while the gateway is away. Each gateway needs its own. Default: `routerfleet-gateway-` and the host name.',
+      ),
     MQTT_SHARED_GROUP: z
       .string()
       .regex(/^[^/+#]+$/, 'must not contain /, + or #')
-      .optional(),
-    /** Messages that the broker may deliver before it receives an acknowledgement. */
-    MQTT_RECEIVE_MAXIMUM: z.coerce.number().int().min(1).max(65_535).default(1_000),
-    /** Further topics of telemetry. */
-    MQTT_TOPICS: topics.optional(),
-    /** The TCP port for NMEA, gpsd and Cradlepoint. */
-    NMEA_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
-    NMEA_HOST: z.string().default('127.0.0.1'),
-    NMEA_MAX_CONNECTIONS: z.coerce.number().int().min(1).max(100_000).default(2_000),
-    /** Devices by the address from which they connect. */
-    NMEA_SOURCES: sources.optional(),
+      .optional()
+      .describe('Replicas with the same group share the messages. Default: none.'),
+    MQTT_RECEIVE_MAXIMUM: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(65_535)
+      .default(1_000)
+      .describe('The messages that the broker may deliver before it receives an acknowledgement.'),
+    MQTT_TOPICS: topics
+      .optional()
+      .describe('Further topics of telemetry, such as `fleet/{imei}/data=teltonika`. Default: none.'),
+    NMEA_PORT: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .describe('The TCP port for NMEA, gpsd and Cradlepoint. Default: no TCP.'),
+    NMEA_HOST: z.string().default('127.0.0.1').describe('The address on which that port listens.'),
+    NMEA_MAX_CONNECTIONS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(2_000)
+      .describe('The most connections on that port.'),
+    NMEA_SOURCES: sources
+      .optional()
+      .describe('Devices by the address from which they connect, such as `10.0.0.5=serial:SN-1`. Default: none.'),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
   })
   .refine(({ MQTT_URL, NMEA_PORT }) => MQTT_URL !== undefined || NMEA_PORT !== undefined, {
@@ -86,4 +119,4 @@ export const configSchema = z
     message: 'set it together with MQTT_KEY_FILE',
   })
 
-export type Config = z.infer<typeof configSchema>
+export type GatewayConfig = z.infer<typeof configSchema>

@@ -60,3 +60,22 @@ export function createDelivery(): Delivery {
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection'
+
+/**
+ * Returns how a report ended, with the code of its refusal. A report of which the service has stored nothing is refused, also
+ * if the answer is a success that lists rejected samples.
+ */
+export function outcomeOf(delivered: Delivered | undefined): {
+  outcome: 'accepted' | 'refused' | 'abandoned'
+  reason: string
+} {
+  if (!delivered) return { outcome: 'abandoned', reason: '' }
+  const { status, body } = delivered.answer
+  const members: Record<string, unknown> = typeof body === 'object' && body !== null ? { ...body } : {}
+  if (delivered.outcome === 'refused') {
+    return { outcome: 'refused', reason: typeof members.code === 'string' ? members.code : `status_${status}` }
+  }
+  if (members.accepted !== 0) return { outcome: 'accepted', reason: '' }
+  const [first] = Array.isArray(members.rejected) ? members.rejected : []
+  return { outcome: 'refused', reason: typeof first?.code === 'string' ? first.code : 'nothing_accepted' }
+}

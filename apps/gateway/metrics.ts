@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { gaugeOf } from '#http/metrics'
 
 /** The ways in which a message can end. */
 type MessageOutcome = 'accepted' | 'refused' | 'ignored' | 'abandoned'
@@ -38,15 +39,7 @@ export function createGatewayMetrics(registry: Registry, figures: GatewayFigures
     help: 'Jobs published to devices.',
     registers: [registry],
   })
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read())
-      },
-    })
+  const gauge = (name: string, help: string, read: () => number) => gaugeOf(registry, name, help, read)
   gauge('gateway_waiting_messages', 'Messages that the service has not accepted yet.', figures.waitingMessages)
   gauge('gateway_waiting_bytes', 'Bytes of these messages.', figures.waitingBytes)
   const overRate = 'Messages among these whose device is over its rate.'

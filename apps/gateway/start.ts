@@ -3,7 +3,7 @@ import { NotReadyError } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createOperationsServer } from '#http/operations-server'
 import type { Logger } from '#http/request-log'
-import type { Config } from './config.ts'
+import type { GatewayConfig } from './config.ts'
 import { createDelivery } from './delivery.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { startMqttGateway } from './mqtt/mqtt-gateway.ts'
@@ -13,7 +13,11 @@ import { startReceiverServer } from './tcp/receiver-server.ts'
 type RunningGateway = { server: Server; stop(): Promise<void> }
 
 /** Connects to the broker and listens for receivers, as configured. The returned server does not listen yet. */
-export async function startGateway(config: Config, logger: Logger, isStopping: () => boolean): Promise<RunningGateway> {
+export async function startGateway(
+  config: GatewayConfig,
+  logger: Logger,
+  isStopping: () => boolean,
+): Promise<RunningGateway> {
   const { registry } = createHttpMetrics()
   const service = openServiceClient(config.SERVICE_URL, config.GATEWAY_KEY)
   const delivery = createDelivery()

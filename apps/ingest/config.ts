@@ -27,22 +27,42 @@ export const configSchema = z.object({
     .transform((text) => new Secret(text))
     .optional(),
   ...kafkaVariables,
-  /** The folder of accepted telemetry that QuestDB has not stored yet. */
-  LOG_DIR: z.string().default('.data/telemetry-log'),
-  /** Maximum size of the log folder. Default: 10 GiB or half the free disk space, whichever is less. */
-  LOG_BUDGET_BYTES: z.coerce.number().int().min(mebibyte).optional(),
-  /**
-   * Number of partitions of the log, each with its own writer thread. Default: the number that the log has; for a new log,
-   * half of the cores, at least 1 and at most 8.
-   */
-  LOG_PARTITIONS: z.coerce.number().int().min(1).max(64).optional(),
-  /** Rate limit per device, and the burst after a pause. */
-  DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120),
-  DEVICE_REQUEST_BURST: z.coerce.number().int().min(1).default(240),
+  LOG_DIR: z.string().default('.data/telemetry-log').meta({
+    description:
+      'The folder of the durable log: accepted telemetry that QuestDB has not stored yet. Each ingest process needs its own.',
+    setByStart: true,
+  }),
+  LOG_BUDGET_BYTES: z.coerce
+    .number()
+    .int()
+    .min(mebibyte)
+    .optional()
+    .describe(
+      'The maximum size of the log folder, without the states of devices (`*.states`). Default: 10 GiB or half the free disk space, whichever is less.',
+    ),
+  LOG_PARTITIONS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      'The partitions of the log, each with its own writer thread. They can be changed only when everything is stored, see [operations](operations.md#change-the-number-of-partitions). Default: the number that the log has; for a new log, half of the cores, 1 to 8.',
+    ),
+  DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120).describe('The rate limit of each device.'),
+  DEVICE_REQUEST_BURST: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(240)
+    .describe('The requests that a device may send at once after a pause.'),
   /** Number of proxies in front of the control plane that append to X-Forwarded-For. */
   TRUSTED_PROXY_HOPS: proxyHops.default(0),
-  /** Number of proxies in front of ingest. Default: TRUSTED_PROXY_HOPS + 1. */
-  INGEST_PROXY_HOPS: proxyHops.optional(),
+  INGEST_PROXY_HOPS: proxyHops
+    .optional()
+    .describe(
+      'The number of proxies in front of ingest, including the control plane. Default: `TRUSTED_PROXY_HOPS` + 1.',
+    ),
   /** A file with plans. Its longest history determines the maximum age of a sample. */
   PLANS_FILE: z.string().optional(),
   /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
@@ -54,8 +74,8 @@ export const configSchema = z.object({
 export const segmentFilesNeedOneServer =
   'segment files are read once, for one server; only with Kafka does each server get every report: set KAFKA_BROKERS, or name one server'
 
-export type Config = z.infer<typeof configSchema>
+export type IngestConfig = z.infer<typeof configSchema>
 
 /** Returns the number of proxies in front of ingest, including the control plane. */
-export const proxyHopsOf = (config: Pick<Config, 'INGEST_PROXY_HOPS' | 'TRUSTED_PROXY_HOPS'>): number =>
+export const proxyHopsOf = (config: Pick<IngestConfig, 'INGEST_PROXY_HOPS' | 'TRUSTED_PROXY_HOPS'>): number =>
   config.INGEST_PROXY_HOPS ?? config.TRUSTED_PROXY_HOPS + 1

@@ -1,12 +1,13 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { counterOf, gaugeOf } from '#http/metrics'
 import type { Logger } from '#http/request-log'
 import { type KafkaFailure, kafkaFailure } from '#telemetry-log/kafka/kafka-failure'
 import { openKafkaLog } from '#telemetry-log/kafka/kafka-log'
 import type { KafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import type { TelemetryLog } from '#telemetry-log/log'
-import { type Backlog, noRoom } from './report/backlog.ts'
+import { noRoom } from './http/no-room.ts'
+import type { Backlog } from './report/backlog.ts'
 import { openLargeReports } from './report/large-reports.ts'
-import { counterOf } from './report/report-metrics.ts'
 import type { ReportStore } from './report-store.ts'
 
 /** Opens the log on Kafka. `apps/writer` stores it, so this process has no writer. Does not wait for the brokers. */
@@ -32,38 +33,26 @@ export function openKafkaStore(parts: { settings: KafkaSettings; registry: Regis
       counted.samples += batch.sampleCount
     },
   }
-  let failChecks: (error: Error) => void = () => {}
-  const failed = new Promise<Error>((resolve) => {
-    failChecks = resolve
-  })
-  const large = openLargeReports(0, failChecks)
+  const failed = Promise.withResolvers<Error>()
+  const large = openLargeReports(0, failed.resolve)
 
-  counterOf(
+  const acceptedHelp = 'Samples that the brokers acknowledged, since the start.'
+  counterOf(registry, 'telemetry_samples_accepted_total', acceptedHelp, () => counted.samples)
+  const failuresHelp = 'Groups of reports that the brokers did not acknowledge.'
+  counterOf(registry, 'telemetry_log_failures_total', failuresHelp, () => counted.failures)
+  gaugeOf(
     registry,
-    'telemetry_samples_accepted_total',
-    'Samples that the brokers acknowledged, since the start.',
-    () => {
-      return counted.samples
-    },
+    'telemetry_log_queue_bytes',
+    'Bytes of reports that wait for the brokers.',
+    () => kafka.queue().bytes,
   )
-  counterOf(registry, 'telemetry_log_failures_total', 'Groups of reports that the brokers did not acknowledge.', () => {
-    return counted.failures
-  })
-  new Gauge({
-    name: 'telemetry_log_queue_bytes',
-    help: 'Bytes of reports that wait for the brokers.',
-    registers: [registry],
-    collect() {
-      this.set(kafka.queue().bytes)
-    },
-  })
   return {
     log,
     backlog: queueBacklog(() => kafka.queue().isFull),
     large,
     whyNotReady: () =>
       kafka.isPrepared() ? undefined : (problem?.reason ?? 'Kafka has not accepted the producer yet.'),
-    failed,
+    failed: failed.promise,
     confirmation: () => () => {},
     async close() {
       await kafka.drain()

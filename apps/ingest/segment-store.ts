@@ -4,23 +4,25 @@ import type { QuestdbServer } from '#questdb/server/servers'
 import { logBudget } from '#telemetry-log/segments/log-budget'
 import { openPartitionedLog } from '#telemetry-log/segments/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/states/device-reports'
-import type { Config } from './config.ts'
+import type { IngestConfig } from './config.ts'
+import type { DeviceTraffic } from './http/device-traffic.ts'
 import { createBacklog } from './report/backlog.ts'
-import type { DeviceTraffic } from './report/device-traffic.ts'
 import { openLargeReports } from './report/large-reports.ts'
-import { registerSampleMetrics } from './report/sample-metrics.ts'
 import type { ReportStore } from './report-store.ts'
-import { startWriters, type WrittenPartition } from './writer/writers.ts'
+import { registerSampleMetrics } from './writer/sample-metrics.ts'
+import { type PartitionInThread, startWriters } from './writer/writers.ts'
 
-/** Opens the log in segment files and starts its writers. Rejects if another process uses the folder. */
-export async function openSegmentStore(parts: {
-  config: Config
+export type SegmentStoreParts = {
+  config: IngestConfig
   questdb: QuestdbServer
   retentionDays: number
   traffic: DeviceTraffic
   registry: Registry
   onStored: (told: ToldByRows) => void
-}): Promise<ReportStore> {
+}
+
+/** Opens the log in segment files and starts its writers. Rejects if another process uses the folder. */
+export async function openSegmentStore(parts: SegmentStoreParts): Promise<ReportStore> {
   const { config, questdb, retentionDays, traffic, registry, onStored } = parts
   const { budgetBytes, maxSegmentBytes, earlyDeletionBytes } = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
   const log = await openPartitionedLog({
@@ -29,14 +31,14 @@ export async function openSegmentStore(parts: {
     partitionsIfNew: partitionsOfNewLog(),
     maxSegmentBytes,
   })
-  let failChecks: (error: Error) => void = () => {}
-  const checksFailed = new Promise<Error>((resolve) => {
-    failChecks = resolve
-  })
-  const large = openLargeReports(log.partitions, failChecks)
+  const checksFailed = Promise.withResolvers<Error>()
+  const large = openLargeReports(log.partitions, checksFailed.resolve)
   const decoding = large.writerPorts
-  const writers = startWriters({ config, questdb, retentionDays, log, earlyDeletionBytes, decoding, onStored })
-  const sumOf = (read: (partition: WrittenPartition) => number) =>
+  const writers = startWriters({
+    logLevel: config.LOG_LEVEL,
+    ...{ questdb, retentionDays, log, earlyDeletionBytes, decoding, onStored },
+  })
+  const sumOf = (read: (partition: PartitionInThread) => number) =>
     writers.partitions.reduce((sum, partition) => sum + read(partition), 0)
   const backlog = createBacklog({
     folder: config.LOG_DIR,
@@ -54,7 +56,7 @@ export async function openSegmentStore(parts: {
     log,
     backlog,
     large,
-    failed: Promise.race([log.failed, writers.failed, checksFailed]),
+    failed: Promise.race([log.failed, writers.failed, checksFailed.promise]),
     whyNotReady: () => undefined,
     confirmation: writers.confirmation,
     async close() {

@@ -1,14 +1,11 @@
 import { repeat } from '#core/schedule'
-import { nextJobPath } from '#device-edge/contract'
-import { createKeyring } from '#fleet/crypto/keyring'
 import { loadPlans } from '#fleet/organizations/plans'
-import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { NotReadyError, type ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { openTracing } from '#http/open-tracing'
-import { createLogger } from '#http/request-log'
-import { requestListener, startListening } from '#http/server'
+import { createLogger, type Logger } from '#http/request-log'
+import { startListening } from '#http/server'
 import { followDatabaseClock } from '#postgres/clock'
 import { createFairPool } from '#postgres/fair-pool'
 import { listen } from '#postgres/listen'
@@ -17,42 +14,23 @@ import { onlyQuestdbServer, questdbServers } from '#questdb/server/servers'
 import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { refuseUnstoredSegments } from '#telemetry-log/segments/partitioned-log'
 import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
-import type { ToldByRows } from '#telemetry-writer/states/device-reports'
 import { createPresence } from '#telemetry-writer/states/presence'
 import { followAccessNotices } from './access/access-notices.ts'
 import { createDeviceAccess } from './access/device-access.ts'
-import { enrollRoute, unauthenticatedBodies } from './access/enroll.ts'
 import { createFailedAuthentications } from './access/failed-authentications.ts'
-import { tokenCheckRoute } from './access/token-check.ts'
-import { createApp } from './app.ts'
-import { type Config, proxyHopsOf, segmentFilesNeedOneServer } from './config.ts'
-import { configRoute } from './jobs/device-config.ts'
+import { type IngestConfig, proxyHopsOf, segmentFilesNeedOneServer } from './config.ts'
+import { createDeviceEdge } from './device-edge.ts'
+import { createDeviceTraffic } from './http/device-traffic.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
-import { createMailbox } from './jobs/mailbox.ts'
-import { registerMailboxMetrics } from './jobs/metrics.ts'
-import { createNextJobRoute } from './jobs/next-route.ts'
 import { createOpenJobs } from './jobs/open-jobs.ts'
-import { jobStatusRoute } from './jobs/status-route.ts'
-import { createTakeLine } from './jobs/take-line.ts'
-import { createDeviceTraffic } from './report/device-traffic.ts'
-import { createReportMetrics } from './report/report-metrics.ts'
-import { createReportRoutes } from './report/report-route.ts'
-import { createReportRouter } from './report/report-router.ts'
-import { openSegmentStore } from './segment-store.ts'
-
-const mebibyte = 1024 ** 2
-/** Limits for the bodies of reports, as sent, until their response. A device on a slow line sends few at a time. */
-const reportBodyLimits = { bytes: 64 * mebibyte, bytesPerHolder: 16 * mebibyte }
-const dayMs = 24 * 60 * 60 * 1_000
+import type { ReportStore } from './report-store.ts'
+import { openSegmentStore, type SegmentStoreParts } from './segment-store.ts'
 
 /**
  * Opens the log, starts its writers unless it is on Kafka, and listens. `failed` resolves with the reason if the process must
  * exit.
  */
-export async function startIngest(config: Config) {
-  const kafka = kafkaSettings(config)
-  // With Kafka, this process does not use QuestDB. The settings are checked all the same.
-  const questdb = kafka ? questdbServers(config)[0] : onlyQuestdbServer(config, segmentFilesNeedOneServer)
+export async function startIngest(config: IngestConfig) {
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
   const plans = await loadPlans(config.PLANS_FILE)
@@ -69,82 +47,40 @@ export async function startIngest(config: Config) {
   const dwells = createDwellAnnouncer({ pool: pools.internal('dwells'), plans, logger })
   const openJobs = createOpenJobs(pools.internal('open-jobs'))
   const access = createDeviceAccess({ db: pools.internal('access'), plans, clock })
-  const traffic = createDeviceTraffic({
-    requestsPerMinute: config.DEVICE_REQUESTS_PER_MINUTE,
-    burst: config.DEVICE_REQUEST_BURST,
-  })
-
-  const onStored = ({ reports, dwells: written }: ToldByRows) => {
-    presence.add(reports)
-    dwells.add(written)
-  }
-  const { registry } = metrics
-  if (kafka) await refuseUnstoredSegments(config.LOG_DIR)
-  const store = kafka
-    ? // Loaded only if it is used: without Kafka, its client takes no memory.
-      (await import('./kafka-store.ts')).openKafkaStore({ settings: kafka, registry, logger })
-    : await openSegmentStore({ config, questdb, retentionDays, traffic, registry, onStored })
-  const { log, backlog, large, failed } = store
-
-  const state = { failed: false }
-  failed.then(() => {
-    state.failed = true
-  })
-
-  // Loaded only if it is used, as Kafka above.
-  const redis = config.REDIS_URL
-    ? (await import('#http/rate-limit-store')).openRateLimitStore(config.REDIS_URL)
-    : undefined
-  const failedAuthentications = createFailedAuthentications(proxyHopsOf(config), redis)
-  const bodies = createBodyBudget(unauthenticatedBodies)
-  registerBodyMetrics(metrics.registry, 'unauthenticated', bodies)
-  const reportBodies = createBodyBudget(reportBodyLimits)
-  registerBodyMetrics(metrics.registry, 'reporting', reportBodies)
-  const calls = { clock, access, failedAuthentications, traffic }
-  const reportRoute = createReportRoutes({
-    ...calls,
-    backlog,
-    log,
-    openJobs,
-    bodies: reportBodies,
-    large,
-    metrics: createReportMetrics(metrics),
-    retentionMs: retentionDays * dayMs,
-    onAccepted: presence.seen,
-    logger,
-  })
-  const checks: ReadinessCheck[] = [
-    {
-      name: 'telemetry-log',
-      async check() {
-        const reason = store.whyNotReady()
-        if (reason !== undefined) throw new NotReadyError(reason)
-        if (state.failed || backlog.isFull()) throw new Error('The log does not accept reports.')
-      },
+  const { DEVICE_REQUESTS_PER_MINUTE: requestsPerMinute, DEVICE_REQUEST_BURST: burst } = config
+  const traffic = createDeviceTraffic({ requestsPerMinute, burst })
+  const store = await openStore({
+    ...{ config, logger, retentionDays, traffic, registry: metrics.registry },
+    onStored({ reports, dwells: written }) {
+      presence.add(reports)
+      dwells.add(written)
     },
-  ]
-  const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  })
+  const { backlog, failed } = store
+  const redis = await openRedis(config)
+  const checks = [readinessOf(store)]
   const { tracing, stop: stopTracing } = await openTracing('ingest', config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const mailbox = createMailbox(createTakeLine({ pools, clock }))
-  registerMailboxMetrics(metrics.registry, mailbox)
-  const routes = [
-    enrollRoute({ pools, plans, failedAuthentications, bodies }),
-    tokenCheckRoute({ access, failedAuthentications }),
-    jobStatusRoute({ ...calls, pools, tracing }),
-    configRoute({ ...calls, pools, keyring }),
-  ]
-  const reports = createReportRouter(reportRoute)
-  const nextJob = createNextJobRoute({ ...calls, pools, keyring, mailbox, metrics, logger, tracing })
-  const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
-  const server = await startListening(
-    (request, response) => {
-      const report = request.method === 'POST' ? reports(request.url ?? '') : undefined
-      if (report) report(request, response)
-      else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
-      else app(request, response)
+  const { serve, mailbox } = createDeviceEdge({
+    ...{
+      config,
+      pools,
+      plans,
+      clock,
+      access,
+      traffic,
+      openJobs,
+      store,
+      retentionDays,
+      checks,
+      tracing,
+      metrics,
+      logger,
     },
-    { host: config.HOST, port: config.PORT, maxConnections: connectionLimit() },
-  )
+    failedAuthentications: createFailedAuthentications(proxyHopsOf(config), redis),
+    onAccepted: presence.seen,
+  })
+  const { HOST: host, PORT: port } = config
+  const server = await startListening(serve, { host, port, maxConnections: connectionLimit() })
   countRefusedConnections(metrics.registry, server)
 
   const accessNotices = followAccessNotices(pools.internal('access'), access)
@@ -175,7 +111,37 @@ export async function startIngest(config: Config) {
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }
 
-const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)
+/** Loaded only if it is used: without it, its client takes no memory. */
+const openRedis = async ({ REDIS_URL: url }: IngestConfig) =>
+  url ? (await import('#http/rate-limit-store')).openRateLimitStore(url) : undefined
+
+/** Opens the log on Kafka if it is configured, otherwise in segment files with their writers. */
+async function openStore(parts: Omit<SegmentStoreParts, 'questdb'> & { logger: Logger }): Promise<ReportStore> {
+  const { config, registry, logger } = parts
+  const kafka = kafkaSettings(config)
+  if (!kafka) return openSegmentStore({ ...parts, questdb: onlyQuestdbServer(config, segmentFilesNeedOneServer) })
+  // With Kafka, this process does not use QuestDB. The settings are checked all the same.
+  questdbServers(config)
+  await refuseUnstoredSegments(config.LOG_DIR)
+  // Loaded only if it is used, as the client of Redis.
+  return (await import('./kafka-store.ts')).openKafkaStore({ settings: kafka, registry, logger })
+}
+
+/** Ready while the log accepts reports. */
+function readinessOf({ whyNotReady, backlog, failed }: ReportStore): ReadinessCheck {
+  let hasFailed = false
+  failed.then(() => {
+    hasFailed = true
+  })
+  return {
+    name: 'telemetry-log',
+    async check() {
+      const reason = whyNotReady()
+      if (reason !== undefined) throw new NotReadyError(reason)
+      if (hasFailed || backlog.isFull()) throw new Error('The log does not accept reports.')
+    },
+  }
+}
 
 /** Returns a readiness check that fails while `refuses` returns true. */
 export function refuseWhen(name: string, refuses: () => boolean): ReadinessCheck {

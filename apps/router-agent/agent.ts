@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '#core/clock'
+import { errorText } from '#core/error-text'
 import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import type { EdgeClient, Enrollment } from './edge-client.ts'
@@ -7,7 +8,7 @@ import { createJobRunner } from './job-runner.ts'
 import type { Log } from './log.ts'
 import type { SampleSource } from './sample.ts'
 import type { SampleBuffer } from './sample-buffer.ts'
-import type { StateFile } from './state-file.ts'
+import type { AgentStateFile } from './state-file.ts'
 import { createUploader } from './uploader.ts'
 
 /** Why the agent ended: `stop` was called, a recording was sent completely, or a job requests a restart of the router. */
@@ -26,7 +27,7 @@ type AgentOptions = {
   /** The enrollment to use when the state has no token. */
   enrollment: Enrollment | undefined
   folder: string
-  state: StateFile
+  state: AgentStateFile
   buffer: SampleBuffer
   source: SampleSource
   clock: Clock
@@ -42,6 +43,7 @@ const persistEveryMs = 60_000
 const enrollmentRefusedWaitMs = 300_000
 
 /** Creates the agent of one router, with a telemetry loop and a job loop. State and buffer survive a restart. */
+// Long because both loops share the connection, the pauses and the end of the agent.
 export function createAgent(options: AgentOptions): Agent {
   const { enrollment, state, buffer, source, clock, random, log } = options
   const stopping = new AbortController()
@@ -71,7 +73,7 @@ export function createAgent(options: AgentOptions): Agent {
       await buffer.persist()
     } catch (error) {
       // With a full or broken flash, the router must still report when the link is back.
-      log('buffer_not_written', { detail: error instanceof Error ? error.message : String(error) })
+      log('buffer_not_written', { detail: errorText(error) })
     }
   }
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
 import { type Dispatcher, request } from 'undici'
+import { errorText } from '#core/error-text'
 
 const gzipElsewhere = promisify(gzip)
 /** Compressing less than this takes less time than waking another thread. */
@@ -78,7 +79,7 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
       const detail = `${answer.statusCode} ${detailOf(body)}`.trim()
       return { status: answer.statusCode, body, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
     } catch (error) {
-      return { status: 0, body: undefined, detail: error instanceof Error ? error.message : String(error) }
+      return { status: 0, body: undefined, detail: errorText(error) }
     }
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Agent as ConnectionPool } from 'undici'
 import { systemClock } from '#core/clock'
+import { errorText } from '#core/error-text'
 import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import { readFleetConfig } from './config.ts'
@@ -62,7 +63,7 @@ const routers = specs.map(async (spec, index) => {
       signal,
     })
   } catch (error) {
-    routerLog('router_failed', { detail: error instanceof Error ? error.message : String(error) })
+    routerLog('router_failed', { detail: errorText(error) })
   }
 })
 await Promise.all([...routers, saveProgress()])
@@ -99,7 +100,7 @@ async function prepare(apiKey: string): Promise<void> {
         log,
       })
     } catch (error) {
-      log('demo_not_prepared', { detail: error instanceof Error ? error.message : String(error) })
+      log('demo_not_prepared', { detail: errorText(error) })
       if (error instanceof SetupRefused) return
       await pause(backoff.next())
     }

@@ -8,7 +8,7 @@ import type { Action } from './actions/action.ts'
 import { createBackoff } from './backoff.ts'
 import { createEdgeClient } from './edge-client.ts'
 import { createJobRunner, type JobRunner } from './job-runner.ts'
-import { openStateFile, type StateFile } from './state-file.ts'
+import { type AgentStateFile, openStateFile } from './state-file.ts'
 
 const cleanUp: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -38,7 +38,7 @@ async function startService(
   return { ...peer, sentReports }
 }
 
-type Router = { runner: JobRunner; state: StateFile; folder: string }
+type Router = { runner: JobRunner; state: AgentStateFile; folder: string }
 
 async function startRunner(baseUrl: string, folder?: string, actions?: Record<string, Action>): Promise<Router> {
   const home = folder ?? (await mkdtemp(join(tmpdir(), 'job-runner-')))

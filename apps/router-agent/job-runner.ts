@@ -1,4 +1,11 @@
-import { type Action, type ActionTools, failed, type Job, type Outcome, rejected } from './actions/action.ts'
+import {
+  type Action,
+  type ActionOutcome,
+  type ActionTools,
+  failed,
+  type ReceivedJob,
+  rejected,
+} from './actions/action.ts'
 import { actions as allActions } from './actions/table.ts'
 import type { Backoff } from './backoff.ts'
 import type { EdgeAnswer } from './edge-client.ts'
@@ -29,6 +36,7 @@ const reportAttempts = 5
  * Takes jobs and runs each (id, attempt) once. Delivery is at least once, so the result is stored before it is reported. A
  * result that the service has not confirmed is reported again, also after a restart.
  */
+// Long because each step of a job reads and changes the same records and reports.
 export function createJobRunner(options: RunnerOptions): JobRunner {
   const { edge, token, state, log, backoff, pause, isStopping, actions = allActions } = options
 
@@ -56,7 +64,7 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
   }
 
   /** Runs a job. Returns undefined when the service refuses this attempt before it starts. */
-  async function perform(job: Job): Promise<Outcome | undefined> {
+  async function perform(job: ReceivedJob): Promise<ActionOutcome | undefined> {
     const action = Object.hasOwn(actions, job.kind) ? actions[job.kind] : undefined
     if (!action) return rejected(`This router does not support the job kind ${job.kind}.`)
     if (job.cancelRequested) return rejected('Cancelled before the start.')
@@ -73,7 +81,7 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     }
   }
 
-  async function runOnce(job: Job): Promise<JobTurn> {
+  async function runOnce(job: ReceivedJob): Promise<JobTurn> {
     const known = recordOf(job)
     if (known) {
       await deliver(known)
@@ -129,7 +137,7 @@ const isFinalRefusal = ({ status }: EdgeAnswer) => status === 400 || status === 
 const isCancelled = ({ body }: EdgeAnswer) =>
   typeof body === 'object' && body !== null && 'cancelRequested' in body && body.cancelRequested === true
 
-function readJob(body: unknown): Job | undefined {
+function readJob(body: unknown): ReceivedJob | undefined {
   const { id, kind, attempt, parameters, cancelRequested } = (body ?? {}) as Record<string, unknown>
   if (typeof id !== 'string' || typeof kind !== 'string' || typeof attempt !== 'number') return undefined
   const given = typeof parameters === 'object' && parameters !== null ? (parameters as Record<string, unknown>) : {}

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { errorText } from '#core/error-text'
 import { pause } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import { readAgentConfig } from './config.ts'
@@ -18,7 +19,7 @@ let restarted = false
 try {
   readAgentConfig(arguments_)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`${errorText(error)}\n`)
   process.exit(misconfiguredExitCode)
 }
 

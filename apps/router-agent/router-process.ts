@@ -9,6 +9,7 @@ import { createDriveSource } from './drive-source.ts'
 import { createEdgeClient } from './edge-client.ts'
 import { createHostSource, mergeSources } from './host-source.ts'
 import { createLog } from './log.ts'
+import { createModemReader, createModemSource } from './modem-source.ts'
 import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 import { openSampleBuffer } from './sample-buffer.ts'
 import { openStateFile } from './state-file.ts'
@@ -34,7 +35,10 @@ const drive =
   config.DRIVE === undefined
     ? undefined
     : createDriveSource(readDrive(await textOf(config.DRIVE)), config.SPEED, replayStartedAtMs, resumedAtMs)
-const source = drive ? mergeSources(config.STAY ? { ...drive, isExhausted: () => false } : drive, host) : host
+// A recorded drive has the modem of its recording.
+const source = drive
+  ? mergeSources(config.STAY ? { ...drive, isExhausted: () => false } : drive, host)
+  : mergeSources(host, createModemSource(createModemReader(), bootedAtMs))
 
 const agent = createAgent({
   connect: (signal) => createEdgeClient({ baseUrl: config.BASE_URL, dispatcher: pool, signal }),

@@ -41,6 +41,7 @@ type BufferOptions = { maxBatchSamples?: number; maxBatchBytes?: number; maxByte
  * the link is up, samples remain in memory, to avoid writes to the flash; `persist` appends them to one file per batch.
  * Beyond `maxBytes` the oldest batches are dropped and counted, because a full flash would stop the router.
  */
+// Long because each part reads and changes the same batches and their bytes.
 export async function openSampleBuffer(folder: string, options: BufferOptions = {}): Promise<SampleBuffer> {
   const { maxBatchSamples = 1_000, maxBatchBytes = 900_000, maxBytes = 64 * 1024 * 1024 } = options
   await mkdir(folder, { recursive: true })

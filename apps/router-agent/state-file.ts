@@ -40,7 +40,7 @@ type AgentState = z.infer<typeof agentState>
 export type JobRecord = z.infer<typeof jobRecord>
 export type FinalReport = z.infer<typeof finalReport>
 
-export type StateFile = {
+export type AgentStateFile = {
   read: () => AgentState
   /** Changes some members. Resolves when the file is written. Writes happen in the order of the calls. */
   update: (change: Partial<AgentState>) => Promise<void>
@@ -50,7 +50,7 @@ export type StateFile = {
  * Opens the persistent state in `<folder>/state.json` (mode 0600, because it contains the device token). Throws when the
  * file is invalid or cannot be read: a new one would lose the identity of the router, and run its jobs again.
  */
-export async function openStateFile(folder: string, factoryFirmware: string): Promise<StateFile> {
+export async function openStateFile(folder: string, factoryFirmware: string): Promise<AgentStateFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, 'state.json')
   const text = await readFile(file, 'utf8').catch((error: unknown) => {

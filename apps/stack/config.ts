@@ -6,7 +6,7 @@ import { parseConfig } from '#core/config'
 const port = z.coerce.number().int().min(0).max(65_535)
 
 /** The environment variables of `npm start`. An engine whose address is set here replaces the embedded one. */
-const configSchema = z
+export const configSchema = z
   .object({
     POSTGRES_URL: z.string().min(1).optional(),
     QUESTDB_URL: z.url().optional(),
@@ -15,15 +15,21 @@ const configSchema = z
     QUESTDB_SERVERS: z.undefined('start the apps one by one, or start two embedded copies with --cluster').optional(),
     QUESTDB_USER: z.string().default('admin'),
     QUESTDB_PASSWORD: z.string().default('quest'),
-    /** Memory limit of the embedded QuestDB outside the Java heap. */
-    QUESTDB_RAM_LIMIT_BYTES: z.coerce.number().int().positive().optional(),
-    /** Maximum size of its Java heap. */
+    QUESTDB_RAM_LIMIT_BYTES: z.coerce
+      .number()
+      .int()
+      .positive()
+      .optional()
+      .describe('The memory limit of the embedded QuestDB outside the Java heap. Default: 2 GiB.'),
     QUESTDB_HEAP_BYTES: z.coerce
       .number()
       .int()
       .min(256 * 1024 ** 2, 'must be at least 268435456 (256 MiB)')
-      .optional(),
-    JAVA_HOME: z.string().optional(),
+      .optional()
+      .describe(
+        'The maximum Java heap of the embedded QuestDB; see [operations](operations.md) for large fleets. Default: 512 MiB.',
+      ),
+    JAVA_HOME: z.string().optional().describe('The Java for the embedded QuestDB. Default: `java` on the PATH.'),
     KAFKA_BROKERS: z.string().optional(),
     KAFKA_PARTITIONS: z.string().optional(),
     REDIS_URL: z.string().optional(),

@@ -24,7 +24,7 @@ async function run(options: Options): Promise<void> {
   const logs = boundLogs(folder)
   try {
     progress.say(`Routerfleet starts with its data in ${shown(folder.dir)}`)
-    const access = await startStack(options, folder, parts, progress)
+    const access = await startStack(options, folder, parts, progress, interrupted)
     progress.say(welcome(access, options, shown(folder.accessFile), await signInLine(access)))
     if (!interrupted.aborted) await new Promise((resolve) => interrupted.addEventListener('abort', resolve))
   } catch (error) {

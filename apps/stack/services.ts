@@ -5,7 +5,7 @@ import type { DataFolder } from './data-folder.ts'
 import { freePort } from './engines/process.ts'
 
 /** All copies of each app. */
-export type Services = {
+export type StackServices = {
   ingest: App[]
   /** Only with Kafka. Otherwise ingest writes. */
   writer: App[]
@@ -37,7 +37,7 @@ type Internal = { name: string; baseUrl: string; port: string }
  * The services and their addresses. Only the control planes listen on the configured address: several of them share its
  * port, and each has a port of its own for its health.
  */
-export async function planServices(plan: Plan): Promise<Services> {
+export async function planServices(plan: Plan): Promise<StackServices> {
   const [ingest, worker, controlPlane] = [
     await planCopies('ingest', plan.copies),
     await planCopies('worker', plan.copies),

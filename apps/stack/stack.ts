@@ -37,13 +37,14 @@ const masterSecretAdvice =
 
 /**
  * Starts the whole product on a locked data folder. Resolves when it is ready. Throws an error with one sentence that says
- * what is missing; the caller then stops the `parts` that were started.
+ * what is missing, and when it is interrupted; the caller then stops the `parts` that were started.
  */
 export async function startStack(
   options: Options,
   folder: DataFolder,
   parts: Parts,
   progress: Progress,
+  interrupted: AbortSignal,
 ): Promise<AccessFile> {
   const { config, host } = options
   for (const name of await stopLeftovers(folder)) progress.say(`  Stopped ${name}, left over from a killed start.`)
@@ -97,7 +98,7 @@ export async function startStack(
   const { controlPlane, gateway, ingestUrl, ...inner } = await planServices(plan)
   await Promise.all(Object.values(inner).flat().map(keepApp))
   await Promise.all(controlPlane.map(keepApp))
-  await untilReady(`${localUrl}/readyz`, progress)
+  await untilReady(`${localUrl}/readyz`, progress, interrupted)
   await Promise.all(gateway.map(keepApp))
   // The apps have created the tables.
   await Promise.all([folder.questdb, folder.questdbB].map(spreadPartitions))
@@ -113,7 +114,7 @@ export async function startStack(
   return access
 }
 
-async function untilReady(url: string, progress: Progress): Promise<void> {
+async function untilReady(url: string, progress: Progress, interrupted: AbortSignal): Promise<void> {
   const finished = progress.begin('readiness', 'waiting for all parts')
   const giveUpAt = Date.now() + readyDeadlineMs
   for (;;) {
@@ -122,7 +123,7 @@ async function untilReady(url: string, progress: Progress): Promise<void> {
       finished('all parts are up')
       return
     } catch (error) {
-      if (Date.now() > giveUpAt) throw error
+      if (interrupted.aborted || Date.now() > giveUpAt) throw error
       await pause(100)
     }
   }

@@ -1,3 +1,4 @@
+import { errorText } from '#core/error-text'
 /** A running part. `exited` resolves with a phrase that says how it ended. */
 export type Started = { pid: number; exited: Promise<string>; stop(): Promise<void> }
 
@@ -52,7 +53,7 @@ export async function supervise<Part extends Started>(
           waitMs = Math.min(waitMs * 2, longestWaitMs)
           report({
             kind: 'refused',
-            reason: error instanceof Error ? error.message : String(error),
+            reason: errorText(error),
             restartInMs: waitMs,
           })
         }

@@ -20,18 +20,24 @@ export const configSchema = z.object({
     .string()
     .transform((text) => new Secret(text))
     .optional(),
-  /** The hour in which the telemetry of deleted devices is erased from storage. */
-  ERASURE_HOUR_UTC: z.coerce.number().int().min(0).max(23).default(3),
+  ERASURE_HOUR_UTC: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(23)
+    .default(3)
+    .describe('The hour in which the telemetry of deleted devices is erased from storage.'),
   /** Private networks in which receivers of webhooks may be. Default: none, only the public Internet. */
   WEBHOOK_PRIVATE_NETWORKS: networkList().default([]),
-  /** The mail server for e-mail about alerts: `smtps://user:password@host`. Default: no e-mail is sent. */
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
     .transform((text) => new Secret(text))
-    .optional(),
-  /** The sender: an address, or `Name <address>`. */
-  MAIL_FROM: z.string().includes('@').optional(),
+    .optional()
+    .describe(
+      'The mail server for e-mail about alerts: `smtps://user:password@host:465`, or `smtp://…:587`. Set it together with `MAIL_FROM`. Default: no e-mail.',
+    ),
+  MAIL_FROM: z.string().includes('@').optional().describe('The sender of e-mail: an address, or `Name <address>`.'),
   /** Default: the plans that are part of the service. */
   PLANS_FILE: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
@@ -39,10 +45,18 @@ export const configSchema = z.object({
   /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  /** Most jobs of one organization in the dispatch queue; the others wait in Postgres. */
-  DISPATCH_QUEUE_CAP: z.coerce.number().int().min(1).default(100_000),
-  /** How many jobs are dispatched at a time; they share transactions. */
-  DISPATCH_CONCURRENCY: z.coerce.number().int().min(1).default(500),
+  DISPATCH_QUEUE_CAP: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe('The most jobs of one organization in the dispatch queue. The others wait in Postgres.'),
+  DISPATCH_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(500)
+    .describe('How many jobs are dispatched at a time. They share transactions.'),
 })
 
 export type WorkerConfig = z.infer<typeof configSchema>

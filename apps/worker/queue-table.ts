@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Traceparent } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import { dispatchJobs, dispatchSlice, endOverdueJobs, type JobReference } from '#fleet/jobs/dispatch'
-import { coalesce } from '#queue/coalesce'
+import { coalesce } from '#postgres/coalesce'
 import { batchSliceSchema, jobReferenceSchema, type QueueName } from '#queue/references'
 
 /** How this worker processes the entries of one queue. */

@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
-import { Gauge } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import { createMailer, type Mailer } from '#alerts/mail/mailer'
 import { reachableAddresses } from '#core/public-address'
+import type { SystemContext } from '#fleet/context'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
 import { loadPlans } from '#fleet/organizations/plans'
@@ -51,26 +52,9 @@ export async function startWorker(
   const { clock } = databaseClock
   const { tracing, stop: stopTracing } = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const system = { pool, clock, tracing }
-  const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
-  const queues = await openJobQueues(backend)
-  const table = queueTable(system, { concurrency: config.DISPATCH_CONCURRENCY })
-  const workers = await startQueueWorkers({
-    backend,
-    table,
-    waiting: queues.waiting,
-    registry,
-    tracing,
-    onError: (queue, error) => failed(queue)(error),
-    onReplaced: (queue) => logger.warn({ queue }, 'queue_worker_replaced'),
-  })
   const turnFailures = countTurnFailures(registry, (task, error, organizationId) => failed(task)(error, organizationId))
-  const relay = startRelay({
-    system,
-    queues,
-    cap: config.DISPATCH_QUEUE_CAP,
-    onError: failed('relay'),
-    turnFailed: turnFailures('relay'),
-  })
+  const jobQueues = await startJobQueues(config, { system, registry, logger, failed, turnFailures })
+  const { backend, relay } = jobQueues
   const copies = questdbSqlUrls(config).map((url) =>
     openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
@@ -94,16 +78,6 @@ export async function startWorker(
   })
   const listening = listen(config.POSTGRES_URL, [{ channel: workChannel, onNotice: relay.wake, onGap: relay.wake }])
 
-  new Gauge({
-    name: 'queue_entries',
-    help: 'Entries in the queues, by state.',
-    labelNames: ['queue', 'state'],
-    registers: [registry],
-    async collect() {
-      const depths = await queues.depths().catch(() => [])
-      for (const { queue, state, count } of depths) this.set({ queue, state }, count)
-    },
-  })
   const server = createOperationsServer({
     registry,
     isStopping,
@@ -114,10 +88,9 @@ export async function startWorker(
     server,
     async stop() {
       await Promise.all([listening.stop(), databaseClock.stop()])
-      await Promise.all([relay.stop(), tasks.stop(), workers.stop()])
+      await Promise.all([relay.stop(), tasks.stop(), jobQueues.workers.stop()])
       await webhooks.settle()
-      await queues.close()
-      await backend.close()
+      await jobQueues.close()
       await sender.close()
       mailer?.close()
       await Promise.all(copies.map((copy) => copy.end()))
@@ -125,6 +98,51 @@ export async function startWorker(
       await stopTracing()
     },
   }
+}
+
+type QueueParts = {
+  system: SystemContext
+  registry: Registry
+  logger: Logger
+  failed: (part: string) => (error: unknown) => void
+  turnFailures: ReturnType<typeof countTurnFailures>
+}
+
+/** Opens the queues and starts their workers, and the relay that fills them. `close`: after the workers have stopped. */
+async function startJobQueues(config: WorkerConfig, { system, registry, logger, failed, turnFailures }: QueueParts) {
+  const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
+  const queues = await openJobQueues(backend)
+  const workers = await startQueueWorkers({
+    backend,
+    table: queueTable(system, { concurrency: config.DISPATCH_CONCURRENCY }),
+    waiting: queues.waiting,
+    registry,
+    tracing: system.tracing,
+    onError: (queue, error) => failed(queue)(error),
+    onReplaced: (queue) => logger.warn({ queue }, 'queue_worker_replaced'),
+  })
+  const relay = startRelay({
+    system,
+    queues,
+    cap: config.DISPATCH_QUEUE_CAP,
+    onError: failed('relay'),
+    turnFailed: turnFailures('relay'),
+  })
+  new Gauge({
+    name: 'queue_entries',
+    help: 'Entries in the queues, by state.',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      const depths = await queues.depths().catch(() => [])
+      for (const { queue, state, count } of depths) this.set({ queue, state }, count)
+    },
+  })
+  const close = async () => {
+    await queues.close()
+    await backend.close()
+  }
+  return { backend, workers, relay, close }
 }
 
 /** Undefined without `SMTP_URL`. Throws an error with one sentence if only one of the two variables is set. */

@@ -7,24 +7,34 @@ import { kafkaVariables } from '#telemetry-log/kafka/kafka-settings'
 export const configSchema = z.object({
   ...kafkaVariables,
   KAFKA_BROKERS: kafkaVariables.KAFKA_BROKERS.unwrap(),
-  /**
-   * The consumer group. Writers of one group share the partitions and store to one QuestDB. The name of the copy is appended
-   * to it.
-   */
-  KAFKA_GROUP: z.string().min(1).default('routerfleet.writers'),
-  /** A name that no other writer of the group has. A writer that is killed and started again gets its partitions back at once. */
+  KAFKA_GROUP: z
+    .string()
+    .min(1)
+    .default('routerfleet.writers')
+    .describe(
+      'The consumer group. Writers of one group share the partitions and store to one QuestDB. The name of the copy is appended to it.',
+    ),
   KAFKA_MEMBER_NAME: z
     .string()
     .regex(/^[\w.-]{1,249}$/, 'must be at most 249 letters, digits, dots, hyphens and underscores')
-    .optional(),
+    .optional()
+    .describe(
+      'A name that no other writer of the group has. A killed writer that starts again with its name gets its partitions back at once, otherwise they move after 10 s. Default: none; with `npm start`, the machine and the port.',
+    ),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8083),
   POSTGRES_URL: z.string().min(1),
   ...questdbVariables,
-  /** The copy of QUESTDB_SERVERS that this process stores to. Required if there are several. */
-  QUESTDB_COPY: z.string().optional(),
-  /** The folder for data that could not be stored, in `dead-letter/`. */
-  WRITER_DIR: z.string().default('.data/telemetry-writer'),
+  QUESTDB_COPY: z
+    .string()
+    .optional()
+    .describe(
+      'The copy of `QUESTDB_SERVERS` that this process stores to. Required if there are several. Default: the only one.',
+    ),
+  WRITER_DIR: z
+    .string()
+    .default('.data/telemetry-writer')
+    .describe('The folder for data that could not be stored, in `dead-letter/`.'),
   /** A file with plans. Its longest history determines how long rows are kept. */
   PLANS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),

@@ -1,20 +1,14 @@
+import { toError } from '#core/error-text'
 import { pause } from '#core/schedule'
 import type { Logger } from '#http/request-log'
-import { waitUntilApplied } from '#questdb/server/wal-tables'
-import type { DeadRow } from '#telemetry-log/dead-letters/dead-letters'
+import type { DeadLetterPlace, DeadRow } from '#telemetry-log/dead-letters/dead-letters'
 import { startingAt } from '#telemetry-log/kafka/kafka-checkpoints'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import { openMemoryLog } from '#telemetry-log/memory-log'
-import { createPartitionWriter } from '#telemetry-writer/partition-writer'
-import { createCleaningCounts } from '#telemetry-writer/reports/cleaning-counts'
-import { decodeHere } from '#telemetry-writer/reports/decode-report'
+import { openPartition } from '#telemetry-writer/open-partition'
 import type { ToldByRows } from '#telemetry-writer/states/device-reports'
 import { openCheckpoints } from '#telemetry-writer/store/checkpoints'
-import { createPatientSql } from '#telemetry-writer/store/patient-sql'
-import { createSentRows } from '#telemetry-writer/store/sent-rows'
-import { createRowStore } from '#telemetry-writer/store/store-rows'
-import { createUntilAvailable } from '#telemetry-writer/store/until-available'
-import type { Questdb } from './questdb.ts'
+import type { WatchedQuestdb } from '#telemetry-writer/watched-questdb'
 
 /** Stores reports in QuestDB as a writer does, without a topic. */
 export type DirectStore = {
@@ -24,23 +18,20 @@ export type DirectStore = {
   close(): Promise<void>
 }
 
-const appliedWithinMs = 30_000
 const pollMs = 100
 
 type Waiting = { position: number; resolve: () => void; reject: (error: Error) => void }
 
 /** Opens a store whose reports go through a pipeline of their own. No writer may store the same devices meanwhile. */
 export function openDirectStore(parts: {
-  questdb: Questdb
-  /** Keeps rows that QuestDB rejects. */
-  saveDeadRows: (rows: readonly DeadRow[]) => Promise<void>
+  questdb: WatchedQuestdb
+  /** Where rows go that QuestDB rejects. */
+  place: DeadLetterPlace
+  onDeadRows: (rows: readonly DeadRow[]) => void
   onStored: (told: ToldByRows) => void
   logger: Logger
 }): DirectStore {
-  const { questdb, saveDeadRows, onStored, logger } = parts
-  const ending = new AbortController()
-  const onRetry = (detail: string) => logger.warn({ detail }, 'replay_waits')
-  const untilAvailable = createUntilAvailable(ending.signal, onRetry)
+  const { questdb, place, onDeadRows, onStored, logger } = parts
   const log = openMemoryLog()
   const refused = new Map<number, Error>()
   let waiting: Waiting[] = []
@@ -59,43 +50,30 @@ export function openDirectStore(parts: {
   }
 
   const store = { read: () => startingAt(0), write: () => true, release: () => {} }
-  const writer = createPartitionWriter({
-    tail: log.tail,
-    checkpoints: openCheckpoints({ store, mayWrite: () => true }),
-    openReaders: (from, earlierFrom) => ({
-      reader: log.openReader(from),
-      ahead: log.openReader(from),
-      earlier: log.openReader(earlierFrom),
+  const writer = openPartition({
+    place,
+    questdb,
+    logger,
+    openLog: async () => ({
+      tail: log.tail,
+      checkpoints: openCheckpoints({ store, mayWrite: () => true }),
+      openReaders: (from, earlierFrom) => ({
+        reader: log.openReader(from),
+        ahead: log.openReader(from),
+        earlier: log.openReader(earlierFrom),
+      }),
     }),
-    decode: decodeHere,
-    questdb: createPatientSql(questdb.sql, untilAvailable),
-    store: createRowStore({
-      transport: questdb.transport,
-      saveDeadRows,
-      repairSchema: () => untilAvailable(questdb.repairSchema),
-      onRetry,
-      signal: ending.signal,
-    }),
-    cleaning: createCleaningCounts(),
-    sent: createSentRows(),
-    serverStartMs: () => undefined,
-    untilApplied: async () => void (await untilAvailable(() => waitUntilApplied(questdb.sql, appliedWithinMs))),
     onStored(told, number) {
       onStored(told)
       writer.confirm(number)
     },
     onBatch: settle,
-    onReplay() {},
-    onFailure: {
-      report({ position }, error) {
-        refused.set(position, error instanceof Error ? error : new Error(String(error)))
-      },
-      device: (deviceId, error) => logger.error({ deviceId, err: error }, 'device_realignment_failed'),
-    },
+    onDeadRows,
+    onFailedReport: ({ position }, error) => void refused.set(position, toError(error)),
   })
   let failure: Error | undefined
-  const running = writer.run().catch((error: unknown) => {
-    failure = error instanceof Error ? error : new Error(String(error))
+  writer.running.catch((error: unknown) => {
+    failure = toError(error)
     for (const { reject } of waiting) reject(failure)
     waiting = []
   })
@@ -110,9 +88,7 @@ export function openDirectStore(parts: {
     },
     async close() {
       while (!failure && (waiting.length > 0 || writer.hasUnfinished())) await pause(pollMs)
-      writer.stop()
-      await running
-      ending.abort()
+      await writer.stop()
       if (failure) throw failure
     },
   }

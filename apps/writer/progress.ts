@@ -38,7 +38,7 @@ export function createCopyProgressKeeper(parts: {
     told = new Map([...toldNow].filter((entry) => !isReplaced(entry)))
     for (const written of partitions()) {
       const end = endOf.get(written.partition)
-      if (end !== undefined) written.noteEnd(nowMs, end)
+      if (end !== undefined) written.noteEnd(end, nowMs)
     }
   }
 

@@ -1,22 +1,21 @@
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parseConfig } from '#core/config'
+import { existingDevices } from '#fleet/devices/ownership'
 import { loadPlans } from '#fleet/organizations/plans'
-import { existingDevices } from '#fleet-map/registry'
 import { createLogger } from '#http/request-log'
 import { openPool } from '#postgres/pool'
 import { deadLetterFolder } from '#telemetry-log/dead-letters/dead-letters'
 import { type HeldGroup, holdKafkaGroup } from '#telemetry-log/kafka/kafka-group-hold'
 import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka/kafka-topic'
-import { createDeadLetterKeeper } from '#telemetry-writer/dead-letters/dead-letter-keeper'
-import { type Fate, replayDeadLetters } from '#telemetry-writer/dead-letters/replay'
+import { type ReplayOutcome, replayDeadLetters } from '#telemetry-writer/dead-letters/replay'
 import { summaryOf } from '#telemetry-writer/dead-letters/summary'
 import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
 import { createPresence } from '#telemetry-writer/states/presence'
+import { openWatchedQuestdb } from '#telemetry-writer/watched-questdb'
 import { folderOf, replaySchema, writtenCopy } from './config.ts'
 import { openDirectStore } from './direct-store.ts'
-import { openQuestdb } from './questdb.ts'
 
 // node apps/writer/replay-dead-letters.ts [--forget-deleted]: stores the dead letters of WRITER_DIR after their cause was
 // fixed, in the copy of the writers' environment. The writers of this copy must not run, so that no newer row arrives between
@@ -54,7 +53,15 @@ async function replay(held: HeldGroup): Promise<void> {
   const plans = await loadPlans(config.PLANS_FILE)
   const ttlDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'replay-dead-letters', maxConnections: 2 })
-  const opened = openQuestdb(copy.server, ttlDays, logger)
+  const applicationName = 'replay-dead-letters'
+  const opened = openWatchedQuestdb({
+    server: copy.server,
+    ttlDays,
+    applicationName,
+    maxConnections: 6,
+    resumes: true,
+    logger,
+  })
   const transport = {
     ...opened.transport,
     async send(rows: Uint8Array) {
@@ -64,15 +71,12 @@ async function replay(held: HeldGroup): Promise<void> {
   }
   const presence = createPresence({ pool, logger })
   const dwells = createDwellAnnouncer({ pool, plans, logger })
-  const ending = new AbortController()
-  const onRetry = (detail: string) => logger.warn({ detail }, 'replay_waits')
-  const keeper = createDeadLetterKeeper({ place: { logFolder: folder, partition: 0 }, onRetry, signal: ending.signal })
   let refusedRows = 0
   const direct = openDirectStore({
     questdb: { ...opened, transport },
-    async saveDeadRows(rows) {
+    place: { logFolder: folder, partition: 0 },
+    onDeadRows(rows) {
       refusedRows += rows.length
-      await keeper.keep(rows)
     },
     onStored(told) {
       presence.add(told.reports)
@@ -95,12 +99,11 @@ async function replay(held: HeldGroup): Promise<void> {
     }
     print(fates, refusedRows)
   } finally {
-    ending.abort()
     await Promise.all([opened.close(), pool.end()])
   }
 }
 
-function print(fates: ReadonlyMap<Fate, number>, refusedRows: number): void {
+function print(fates: ReadonlyMap<ReplayOutcome, number>, refusedRows: number): void {
   const { text, isComplete } = summaryOf(fates, { reports: 'Stored as a writer does', forgetDeleted })
   console.log(text)
   if (refusedRows > 0) console.log(`QuestDB rejected ${refusedRows} rows of the reports. They are new dead letters.`)

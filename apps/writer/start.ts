@@ -1,8 +1,9 @@
 import type { Server } from 'node:http'
+import { toError } from '#core/error-text'
 import { repeat } from '#core/schedule'
 import { preparePrivateFolder } from '#files/private-folder'
 import { loadPlans } from '#fleet/organizations/plans'
-import { NotReadyError } from '#http/health'
+import { NotReadyError, type ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createOperationsServer } from '#http/operations-server'
 import type { Logger } from '#http/request-log'
@@ -16,11 +17,11 @@ import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
 import { createPresence } from '#telemetry-writer/states/presence'
 import { createUntilAvailable } from '#telemetry-writer/store/until-available'
 import { startViewUpkeep } from '#telemetry-writer/store/view-upkeep'
+import { openWatchedQuestdb, type WatchedQuestdb } from '#telemetry-writer/watched-questdb'
 import { folderOf, type WriterConfig, type WrittenCopy } from './config.ts'
-import { registerWriterMetrics } from './metrics.ts'
-import { startPartition, type WrittenPartition } from './partition.ts'
-import { createCopyProgressKeeper } from './progress.ts'
-import { openQuestdb } from './questdb.ts'
+import { registerGroupMetrics } from './metrics.ts'
+import { createWrittenPartitions, type WrittenPartitions } from './partitions.ts'
+import { type CopyProgressKeeper, createCopyProgressKeeper } from './progress.ts'
 
 type RunningWriter = {
   server: Server
@@ -44,7 +45,7 @@ export async function startWriter(
 ): Promise<RunningWriter> {
   const settings = kafkaSettings(config)
   if (!settings) throw new Error('The writer needs KAFKA_BROKERS.')
-  const { server: copy, groupId } = written
+  const { server: copy } = written
   const folder = folderOf(config, written)
   preparePrivateFolder(folder)
   const { registry } = createHttpMetrics()
@@ -54,30 +55,97 @@ export async function startWriter(
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'writer', maxConnections: 3 })
   const presence = createPresence({ pool, logger })
   const dwells = createDwellAnnouncer({ pool, plans, logger })
-  const questdb = openQuestdb(copy, ttlDays, logger)
-  const ending = new AbortController()
-  const untilAvailable = createUntilAvailable(ending.signal, (detail) => logger.warn({ detail }, 'start_waits'))
-  const partitions = new Map<number, WrittenPartition>()
+  const connections = { applicationName: 'writer', maxConnections: 6 }
+  const questdb = openWatchedQuestdb({ server: copy, ttlDays, ...connections, resumes: true, logger })
   const ends = openKafkaEnds(settings)
+  const partitions = createWrittenPartitions({
+    settings,
+    questdb,
+    folder,
+    onTold(partition, { reports, dwells: stored }, position) {
+      // A copy that lags must not bring back an older state.
+      if (progress && position <= progress.toldBefore(partition)) return
+      presence.add(reports)
+      dwells.add(stored)
+    },
+    logger,
+  })
   // The only server has no progress to compare with that of others.
   const progress =
     copy.name === undefined
       ? undefined
-      : createCopyProgressKeeper({ copy: copy.name, pool, ends, partitions: () => [...partitions.values()] })
-  let group: KafkaGroup | undefined
-  let kafkaReason = 'The writer has not joined its consumer group yet.'
-  function describe(error: unknown): Error {
-    const { detail, reason } = kafkaFailure(error)
-    kafkaReason = reason
-    return new Error(detail, { cause: error })
-  }
-  let fail: (error: Error) => void = () => {}
-  const failed = new Promise<Error>((resolve) => {
-    fail = resolve
-  })
+      : createCopyProgressKeeper({ copy: copy.name, pool, ends, partitions: partitions.all })
+  const membership = joinGroup({ config, settings, written, partitions, questdb, progress, logger })
+  const { isMember } = membership
+  registerGroupMetrics(registry, { partitions, isMember, suspendedTables: questdb.watch.suspendedTables })
 
-  /** Waits for the brokers and the databases, so that this process is live meanwhile. */
-  async function join(settings: KafkaSettings): Promise<void> {
+  async function tellPostgres(): Promise<void> {
+    const confirm = partitions.confirmation()
+    const written = await Promise.all([presence.flush(), dwells.flush()])
+    if (written.every((isWritten) => isWritten)) confirm()
+  }
+  async function noteEnds(): Promise<void> {
+    const endOf = await ends.read()
+    for (const { partition, noteEnd } of partitions.all()) noteEnd(endOf.get(partition) ?? 0)
+  }
+  const ignore = () => {}
+  const repeating = [
+    repeat(tellEveryMs, tellPostgres, ignore),
+    repeat(watchEveryMs, partitions.follow, ignore),
+    startViewUpkeep(questdb.sql, logger),
+    repeat(progressEveryMs, progress?.keep ?? noteEnds, ignore),
+  ]
+  const checks: ReadinessCheck[] = [
+    { name: 'kafka', check: membership.check },
+    { name: 'questdb', check: async () => refuseUnless(Date.now() - questdb.watch.lookedAtMs() < silentMs) },
+    { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
+  ]
+  return {
+    server: createOperationsServer({ registry, isStopping, checks }),
+    failed: membership.failed,
+    async stop() {
+      await membership.leave()
+      await Promise.all(repeating.map((repeated) => repeated.stop()))
+      await tellPostgres()
+      await Promise.all([questdb.close(), ends.close()])
+      await pool.end()
+    },
+  }
+}
+
+type Membership = {
+  isMember(): boolean
+  /** The readiness check. Rejects with the reason of the brokers while this process is not a member. */
+  check(): Promise<void>
+  /** Resolves when joining or a partition has failed for a reason that does not pass. */
+  failed: Promise<Error>
+  /** Stops the partitions and leaves the group. */
+  leave(): Promise<void>
+}
+
+/** Waits for the brokers and the databases and then joins the group, so that this process is live meanwhile. */
+function joinGroup(parts: {
+  config: WriterConfig
+  settings: KafkaSettings
+  written: WrittenCopy
+  partitions: WrittenPartitions
+  questdb: WatchedQuestdb
+  progress: CopyProgressKeeper | undefined
+  logger: Logger
+}): Membership {
+  const { config, settings, written, partitions, questdb, progress, logger } = parts
+  const ending = new AbortController()
+  const untilAvailable = createUntilAvailable(ending.signal, (detail) => logger.warn({ detail }, 'start_waits'))
+  const failed = Promise.withResolvers<Error>()
+  let group: KafkaGroup | undefined
+  let reason = 'The writer has not joined its consumer group yet.'
+  function describe(error: unknown): Error {
+    const failure = kafkaFailure(error)
+    reason = failure.reason
+    return new Error(failure.detail, { cause: error })
+  }
+
+  async function join(): Promise<void> {
     const count = await untilAvailable(() =>
       ensureTopic(settings).catch((error: unknown) => {
         throw describe(error)
@@ -87,90 +155,28 @@ export async function startWriter(
     await untilAvailable(questdb.repairSchema)
     const joined = joinKafkaGroup({
       settings,
-      groupId,
+      groupId: written.groupId,
       memberName: config.KAFKA_MEMBER_NAME,
-      onAssigned(gained) {
-        logger.info({ partitions: gained }, 'partitions_assigned')
-        for (const partition of gained) {
-          const written = startPartition({
-            partition,
-            settings,
-            group: joined,
-            questdb,
-            folder,
-            onTold({ reports, dwells: stored }, position) {
-              // A copy that lags must not bring back an older state.
-              if (progress && position <= progress.toldBefore(partition)) return
-              presence.add(reports)
-              dwells.add(stored)
-            },
-            onFailure: fail,
-            logger,
-          })
-          partitions.set(partition, written)
-        }
-      },
-      async onRevoked(lost) {
-        await Promise.all(lost.map((partition) => partitions.get(partition)?.stop()))
-        for (const partition of lost) partitions.delete(partition)
-        logger.info({ partitions: lost }, 'partitions_revoked')
-      },
+      onAssigned: (gained) => partitions.start(gained, joined, failed.resolve),
+      onRevoked: partitions.stop,
       onError: (error) => logger.warn({ detail: describe(error).message }, 'group_lost'),
     })
     group = joined
   }
-  const joining = join(settings).catch((error: unknown) => {
-    if (!ending.signal.aborted) fail(error instanceof Error ? error : new Error(String(error)))
+  const joining = join().catch((error: unknown) => {
+    if (!ending.signal.aborted) failed.resolve(toError(error))
   })
   const isMember = () => group?.isMember() ?? false
-  registerWriterMetrics(registry, { partitions: () => [...partitions.values()], isMember, questdb })
-
-  async function tellPostgres(): Promise<void> {
-    const confirmations = [...partitions.values()].map(({ confirmation }) => confirmation())
-    const written = await Promise.all([presence.flush(), dwells.flush()])
-    if (written.every((isWritten) => isWritten)) for (const confirm of confirmations) confirm()
-  }
-  async function watch(): Promise<void> {
-    await questdb.watch.look()
-    const isRestarted = questdb.watch.takeRestart()
-    for (const partition of partitions.values()) {
-      if (isRestarted) partition.databaseRestarted()
-      else partition.keep()
-    }
-  }
-  const ignore = () => {}
-  const repeating = [
-    repeat(tellEveryMs, tellPostgres, ignore),
-    repeat(watchEveryMs, watch, ignore),
-    startViewUpkeep(questdb.sql, logger),
-    ...(progress ? [repeat(progressEveryMs, progress.keep, ignore)] : []),
-  ]
-
-  const server = createOperationsServer({
-    registry,
-    isStopping,
-    checks: [
-      {
-        name: 'kafka',
-        async check() {
-          if (!isMember()) throw new NotReadyError(kafkaReason)
-        },
-      },
-      { name: 'questdb', check: async () => refuseUnless(Date.now() - questdb.watch.lookedAtMs() < silentMs) },
-      { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
-    ],
-  })
   return {
-    server,
-    failed,
-    async stop() {
+    isMember,
+    async check() {
+      if (!isMember()) throw new NotReadyError(reason)
+    },
+    failed: failed.promise,
+    async leave() {
       ending.abort()
       await joining
       await group?.leave()
-      await Promise.all(repeating.map((repeated) => repeated.stop()))
-      await tellPostgres()
-      await Promise.all([questdb.close(), ends.close()])
-      await pool.end()
     },
   }
 }

@@ -13,7 +13,10 @@ const folder = mkdtempSync(join(tmpdir(), 'routerfleet-types-'))
 try {
   const source = join(folder, 'openapi.json')
   const generated = join(folder, 'openapi.ts')
-  writeFileSync(source, JSON.stringify(document))
+  writeFileSync(
+    source,
+    JSON.stringify(document, (_key, value) => tupleForm(value)),
+  )
   const options = packages.map((name) => `--package=${name}`)
   // Away from the repository, so that npx does not take its packages.
   execFileSync('npx', ['--yes', ...options, 'openapi-typescript', source, '--output', generated], {
@@ -24,3 +27,22 @@ try {
 } finally {
   rmSync(folder, { recursive: true })
 }
+
+/**
+ * A fixed number of numbers, such as a position, in the form from which the generator makes a tuple. For a tuple that can be
+ * longer, one with another entry.
+ */
+function tupleForm(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { prefixItems, items, minItems, maxItems } = schema as Items
+  if (prefixItems) {
+    const isOpen = items && Object.keys(items).length > 0
+    return isOpen
+      ? { anyOf: [[], [items]].map((more) => ({ type: 'array', prefixItems: [...prefixItems, ...more] })) }
+      : schema
+  }
+  if (items?.type !== 'number' || minItems === undefined || minItems !== maxItems) return schema
+  return { ...schema, prefixItems: Array.from({ length: minItems }, () => items) }
+}
+
+type Items = { prefixItems?: unknown[]; items?: { type?: string }; minItems?: number; maxItems?: number }

@@ -1,3 +1,4 @@
+import type { CorrectedTimes } from './clock.ts'
 import type { SourceName } from './source-names.ts'
 
 /** The parts of a request that an adapter reads, apart from the body. Plain data, so that it can be sent to a thread. */
@@ -26,12 +27,16 @@ export type AdapterRejection = {
   count?: number
 }
 
-/** The body in the format of `POST /telemetry`. `envelope` is undefined if the body has no sample. */
+/**
+ * The body in the format of `POST /telemetry`. `envelope` is undefined if the body has no sample, which only a protocol that
+ * explains all its rejections returns. `corrected` counts the times of a wrong clock.
+ */
 type Translated = {
   ok: true
   envelope: Buffer | undefined
   rejected: AdapterRejection[]
   dropped: DroppedField[]
+  corrected: CorrectedTimes[]
 }
 
 /** The whole body was refused. */

@@ -1,3 +1,5 @@
+import { fieldTable } from '#telemetry/report/fields'
+
 /** The reason why a conversion has no result: the maker's marker for "no value", or a value that it cannot read. */
 export const noValue = Symbol('no value')
 export const unusable = Symbol('unusable')
@@ -39,6 +41,17 @@ export const text: Conversion = {
   },
 }
 
+const { maxCharacters = 0 } = fieldTable.connection.modem
+
+/** The name of a modem. A report with a longer one would be rejected. */
+export const modemName: Conversion = {
+  description: `text of at most ${maxCharacters} characters`,
+  read: (value) => {
+    const name = text.read(value)
+    return typeof name === 'string' && [...name].length > maxCharacters ? unusable : name
+  },
+}
+
 /** An identifier as decimal digits: `cellId`, `tac` or `plmn`. Their form is checked when the sample is cleaned. */
 export const digits: Conversion = {
   description: 'digits',
@@ -52,6 +65,15 @@ export const hexDigits: Conversion = {
     typeof value === 'string' && /^(?:0x)?[0-9a-f]{1,12}$/i.test(value.trim())
       ? String(Number.parseInt(value.trim(), 16))
       : unusable,
+}
+
+/** An area whose maker has 0 for the kind of area that does not apply: a tracking area, or that of older technologies. */
+export const hexArea: Conversion = {
+  description: 'hexadecimal digits; 0 is no value',
+  read: (value) => {
+    const area = hexDigits.read(value)
+    return area === '0' ? noValue : area
+  },
 }
 
 /** A number whose maker reports 0 if there is none. */

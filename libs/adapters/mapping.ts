@@ -50,16 +50,21 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
     value === undefined ||
     markers.includes((typeof value === 'string' ? value.trim() : value) as never)
 
+  /** A word that says that there is no value, not an empty member. */
+  const isMarkerText = (value: unknown) => typeof value === 'string' && value.trim() !== '' && isMarker(value)
+
   const nameOf = (path: string) => (at === '' ? path : `${at}.${path}`)
 
   return (object, dropped, into = new Map()) => {
     const ranks = new Map<string, number>()
+    const unknown = new Set<FieldPath>()
     /** Returns false if the value cannot be converted. */
     const set = ({ kind, field, rank, as }: Line, sent: unknown): boolean => {
+      const path = `${kind}.${field}` as FieldPath
       const value = isMarker(sent) ? noValue : as.read(sent)
+      if (qualityFields.has(path) && (value === unusable || isMarkerText(sent))) unknown.add(path)
       if (value === unusable) return false
       if (value === noValue || value === null || value === undefined) return true
-      const path = `${kind}.${field}`
       if ((ranks.get(path) ?? Number.POSITIVE_INFINITY) < rank) return true
       ranks.set(path, rank)
       const fields = into.get(kind) ?? new Map<string, unknown>()
@@ -81,8 +86,32 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
       }
     }
     walk(root, object, '')
+    for (const path of unknown) markUnknown(path, into)
     return into
   }
+}
+
+/**
+ * Fields whose absence means that a position is good. If the maker sent a value that cannot be read, the sample says so, and
+ * the position is not used.
+ */
+const qualityFields: ReadonlySet<FieldPath> = new Set([
+  'location.accuracyM',
+  'location.hdop',
+  'location.fix',
+  'location.fixTs',
+  'cellular.accuracyM',
+  'cellular.fixAgeMs',
+])
+
+/** No field has this word, so cleaning counts it as unknown. */
+const unknownWord = 'unknown'
+
+function markUnknown(path: FieldPath, into: MappedFields): void {
+  const [kind, field = ''] = path.split('.') as [Kind, string]
+  const fields = into.get(kind)
+  // Quality alone is no position.
+  if (fields && !fields.has(field)) fields.set(field, unknownWord)
 }
 
 function addLine(root: Node, path: readonly string[], line: Line): void {

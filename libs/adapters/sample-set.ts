@@ -1,5 +1,7 @@
 import type { Kind } from '#telemetry/report/fields'
-import type { Refused } from './adapter.ts'
+import { sampleSource } from '#telemetry/report/sources'
+import { type AdapterRejection, type Refused, refuse, type Translation } from './adapter.ts'
+import { correctTimes } from './clock.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import type { MappedFields } from './mapping.ts'
 
@@ -12,17 +14,20 @@ const maxNumber = 2 ** 53
 const maxEnvelopeBytes = 1024 * 1024
 
 export type SampleSet = {
-  /** Returns the sample of a kind and time, or undefined if there are too many. Without a time: the time of receipt. */
-  sampleAt(kind: Kind, tsMs: number | undefined): AdapterSample | undefined
+  /**
+   * Returns the sample of a kind, time and source, or undefined if there are too many. Without a time: the time of receipt.
+   * `source`: the modem and interface, as `sampleSource`.
+   */
+  sampleAt(kind: Kind, tsMs: number | undefined, source?: string): AdapterSample | undefined
   samples(): AdapterSample[]
 }
 
-/** Creates the samples of a report. Values of one kind and time become one sample, because they are stored as one row. */
+/** Creates the samples of a report. Values of one kind, time and source become one sample, because they are stored as one row. */
 export function createSampleSet(): SampleSet {
   const samples = new Map<string, AdapterSample>()
   return {
-    sampleAt(kind, tsMs) {
-      const key = `${kind} ${tsMs}`
+    sampleAt(kind, tsMs, source = '') {
+      const key = `${kind} ${tsMs} ${source}`
       let sample = samples.get(key)
       if (sample === undefined && samples.size < maxSamples) {
         sample = tsMs === undefined ? { kind } : { kind, ts: tsMs }
@@ -34,7 +39,7 @@ export function createSampleSet(): SampleSet {
   }
 }
 
-/** Adds the fields of an object to the samples of one time. Returns false if there are too many samples. */
+/** Adds the fields of an object to the samples of one time and modem. Returns false if there are too many samples. */
 export function addFields(
   set: SampleSet,
   fields: MappedFields,
@@ -42,7 +47,7 @@ export function addFields(
   dropped: DroppedFields,
 ): boolean {
   for (const [kind, values] of fields) {
-    const sample = set.sampleAt(kind, tsMs)
+    const sample = set.sampleAt(kind, tsMs, sampleSource(kind, Object.fromEntries(values)))
     if (!sample) return false
     for (const [field, value] of values) setField(sample, field, value, dropped)
   }
@@ -67,19 +72,77 @@ function isReportable(value: unknown): boolean {
   return typeof value === 'string' ? value.length <= maxCharacters : Array.isArray(value)
 }
 
+type Report = {
+  set: SampleSet
+  dropped: DroppedFields
+  rejected?: AdapterRejection[]
+  receivedAtMs: number
+  /** The router's clock when it sent the report. Then it corrects the times, and no other correction applies. */
+  sentAtMs?: number | undefined
+  /** False if the router has kept the report before it sent it. */
+  isLive?: boolean
+}
+
 /**
- * Returns a report in the format of `POST /telemetry`. Leaves out samples without a field; undefined if none is left.
- * `sentAtMs`: the router's clock when it sent the report, which corrects a wrong clock.
+ * Returns a report in the format of `POST /telemetry`, without samples that have no field. Corrects the times of a wrong
+ * clock. Refuses a body of which no field was understood: a sender must not take a 200 for a report that is lost.
  */
-export function envelopeOf(
-  samples: readonly AdapterSample[],
-  sentAtMs?: number,
-): { ok: true; envelope: Buffer | undefined } | Refused {
-  const filled = samples.filter((sample) => Object.keys(sample).some((name) => name !== 'kind' && name !== 'ts'))
-  if (filled.length === 0) return { ok: true, envelope: undefined }
-  const report = { ...(sentAtMs === undefined ? {} : { sentAt: sentAtMs }), samples: filled }
-  const envelope = Buffer.from(JSON.stringify(report))
-  if (envelope.length <= maxEnvelopeBytes) return { ok: true, envelope }
+export function translationOf({
+  set,
+  dropped,
+  rejected = [],
+  receivedAtMs,
+  sentAtMs,
+  isLive = true,
+}: Report): Translation {
+  const samples = set.samples().filter((sample) => Object.keys(sample).some((name) => !subjectMembers.has(name)))
+  if (samples.length === 0) return refuse(nothingUnderstood(dropped, rejected), 'nothing_understood')
+  nameLostService(samples)
+  const corrected = sentAtMs === undefined ? correctTimes(samples, receivedAtMs, isLive) : []
+  const envelope = Buffer.from(JSON.stringify(sentAtMs === undefined ? { samples } : { sentAt: sentAtMs, samples }))
+  if (envelope.length <= maxEnvelopeBytes) return { ok: true, envelope, rejected, dropped: dropped.list(), corrected }
   const detail = `The report must not exceed ${maxEnvelopeBytes} bytes after its translation.`
   return { ok: false, status: 413, code: 'body_too_large', detail }
+}
+
+/** States of a modem that has no network. */
+const lost: ReadonlySet<unknown> = new Set(['searching', 'denied', 'not_registered'])
+/** Values of a modem that hears a cell. */
+const heard = ['rat', 'rssiDbm', 'rsrpDbm', 'nrRsrpDbm'] as const
+
+/**
+ * Sets `rat: none` for a modem that says that it is not registered and has neither a technology nor a signal: without `rat`, it would
+ * count as one with service.
+ */
+function nameLostService(samples: AdapterSample[]): void {
+  const momentOf = ({ modem, ts }: AdapterSample) => `${modem} ${ts}`
+  const connections = samples.filter(({ kind }) => kind === 'connection')
+  const isLost = ({ registration, state }: AdapterSample) =>
+    lost.has(registration) || (lost.has(state) && registration !== 'home' && registration !== 'roaming')
+  const radio = new Map(samples.filter(({ kind }) => kind === 'cellular').map((sample) => [momentOf(sample), sample]))
+  for (const connection of connections.filter(isLost)) {
+    const sample = radio.get(momentOf(connection))
+    if (sample && heard.every((name) => sample[name] === undefined)) sample.rat = 'none'
+    const { modem, ts } = connection
+    if (!sample && samples.length < maxSamples)
+      samples.push({
+        kind: 'cellular',
+        ...(ts !== undefined && { ts }),
+        ...(modem !== undefined && { modem }),
+        rat: 'none',
+      })
+  }
+}
+
+/** What a sample is about, not what was measured. */
+const subjectMembers: ReadonlySet<string> = new Set(['kind', 'ts', 'modem', 'simPlmn', 'interface'])
+/** Names and reasons that an error lists. */
+const maxNamed = 10
+
+function nothingUnderstood(dropped: DroppedFields, rejected: readonly AdapterRejection[]): string {
+  const names = [...new Set(dropped.list().map(({ field, reason }) => `${field} (${reason})`))]
+  const listed = [...names, ...new Set(rejected.map(({ detail }) => detail.replace(/\.$/, '')))]
+  if (listed.length === 0) return 'The report has no field that a sample can hold.'
+  const more = listed.length > maxNamed ? `, and ${listed.length - maxNamed} more` : ''
+  return `No field of the report was understood: ${listed.slice(0, maxNamed).join(', ')}${more}.`
 }

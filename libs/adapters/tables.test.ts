@@ -8,6 +8,8 @@ import { makerTables } from './tables.ts'
 const objectWith = (path: string, value: unknown): unknown =>
   path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
 
+const qualities = new Set(['accuracyM', 'hdop', 'fix', 'fixTs'])
+
 describe.each(makerTables.map((table) => ({ ...table, table })))('$source: $title', ({ table }) => {
   const read = compileTable(table)
   const lines = table.mappings.flatMap(({ from, to: fields, as }) =>
@@ -35,7 +37,12 @@ describe.each(makerTables.map((table) => ({ ...table, table })))('$source: $titl
     const [kind, name] = to.split('.') as [Kind, string]
     for (const marker of [...table.noValue, null]) {
       const dropped = createDroppedFields()
-      expect(read(objectWith(from, marker), dropped).get(kind)?.get(name)).toBeUndefined()
+      const value = read(objectWith(from, marker), dropped, new Map([[kind, new Map()]]))
+        .get(kind)
+        ?.get(name)
+      // A mark that the quality of a position is unknown must not look like a position without one.
+      const isUnknown = qualities.has(name) && typeof marker === 'string' && marker !== ''
+      expect(value).toBe(isUnknown ? 'unknown' : undefined)
       expect(dropped.list()).toEqual([])
     }
   })

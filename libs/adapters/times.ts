@@ -6,7 +6,7 @@ const firstMs = 1e11
 /** Returns epoch milliseconds of a timestamp in seconds or milliseconds. */
 export function epochMs(value: unknown): number | typeof unusable {
   const sent = readNumber(value)
-  if (typeof sent !== 'number' || sent <= 0) return unusable
+  if (typeof sent !== 'number' || sent < 0) return unusable
   return Math.trunc(sent < firstMs ? sent * 1_000 : sent)
 }
 
@@ -14,7 +14,7 @@ const dayMs = 24 * 60 * 60 * 1_000
 
 /** Returns the milliseconds since midnight of a time of day as `hhmmss` or `hhmmss.ss`; undefined if it is not valid. */
 export function timeOfDayMs(text: string): number | undefined {
-  const [, hours, minutes, seconds] = /^(\d\d)(\d\d)(\d\d(?:\.\d{1,6})?)$/.exec(text) ?? []
+  const [, hours, minutes, seconds] = /^(\d\d)(\d\d)(\d\d(?:\.\d+)?)$/.exec(text) ?? []
   if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 61) return undefined
   return Math.round((Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000)
 }

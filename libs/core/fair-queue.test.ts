@@ -42,6 +42,20 @@ describe('a fair queue', () => {
     }
   })
 
+  test('gives one owner all capacity without a limit for each, and keeps its order', async () => {
+    const queue = createFairQueue({ maxRunning: 2 })
+    const { started, work, end } = manualWork()
+    const noisy = ['a1', 'a2', 'a3', 'a4'].map((name) => queue.run('a', work(name)))
+    const other = queue.run('b', work('b1'))
+    await settle()
+    expect(started).toEqual(['a1', 'a2'])
+    await end('a1')
+    await end('a2')
+    expect(started).toEqual(['a1', 'a2', 'b1', 'a3'])
+    for (const name of ['b1', 'a3', 'a4']) await end(name)
+    expect(await Promise.all([...noisy, other])).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
+  })
+
   test('releases the capacity of work that failed', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 1 })
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')

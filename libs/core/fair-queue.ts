@@ -11,8 +11,10 @@ export type FairQueue = {
 
 export type FairQueueLimits = {
   maxRunning: number
-  maxRunningPerOwner: number
-  maxWaitingPerOwner: number
+  /** Undefined: one owner may use all capacity while no other waits. */
+  maxRunningPerOwner?: number
+  /** Undefined: no limit. */
+  maxWaitingPerOwner?: number
   /** The longest wait for a turn. Undefined: no limit. */
   maxWaitMs?: number
   /** Makes the error for refused work. Undefined: 429 `too_many_reads`. */
@@ -28,6 +30,7 @@ const retryAfterSeconds = 2
 
 /** Limits how much work runs at a time, in total and per owner, so that one owner cannot use all capacity. */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
+  const { maxRunning, maxRunningPerOwner = maxRunning, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = limits
   // In order of turns: an owner whose work starts or ends moves to the end.
   const owners = new Map<string, Owner>()
   let running = 0
@@ -37,9 +40,9 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 
   const startWaiting = (): void => {
     for (const [name, owner] of owners) {
-      if (running >= limits.maxRunning) return
+      if (running >= maxRunning) return
       const [start] = owner.waiting
-      if (!start || owner.running >= limits.maxRunningPerOwner) continue
+      if (!start || owner.running >= maxRunningPerOwner) continue
       owner.waiting.delete(start)
       owner.running++
       running++
@@ -87,8 +90,8 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     async run(name, work, signal) {
       throwIfClosed(signal)
       const owner = owners.get(name) ?? { running: 0, waiting: new Set() }
-      if (owner.waiting.size >= limits.maxWaitingPerOwner)
-        throw refusalOf(name, owner, `More than ${limits.maxWaitingPerOwner} of your requests are waiting.`)
+      if (owner.waiting.size >= maxWaitingPerOwner)
+        throw refusalOf(name, owner, `More than ${maxWaitingPerOwner} of your requests are waiting.`)
       owners.set(name, owner)
       await waitForTurn(name, owner, signal)
       try {

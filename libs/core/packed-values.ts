@@ -32,6 +32,7 @@ const headBytes = 9
  * of their list of names. Numbers keep their exact value, including −0, NaN and infinities. `knownNames`: all lists of names of
  * an earlier packer, to unpack its values.
  */
+// Long because reading and writing share the tables of names and the buffer, on the path of every report.
 export function createValuePacker(knownNames: readonly (readonly string[])[] = []): ValuePacker {
   let bytes = Buffer.allocUnsafe(4_096)
   let at = 0

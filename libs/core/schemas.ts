@@ -1,18 +1,52 @@
 import { z } from 'zod'
 
-// C0, DEL and C1 break logs, terminals and CSV.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the schema rejects them.
-const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
+/** C0, DEL and C1 break logs, terminals and CSV. */
+const controls = String.raw`\u0000-\u001f\u007f-\u009f`
+/**
+ * Invisible characters make texts differ that look the same: zero-width characters, marks of direction, separators of lines,
+ * fillers and, from U+E0000 to U+E0FFF, tags. Without U+FE0F, because emoji have it. Tags are named by the first halves of
+ * their pairs, because the patterns are part of the OpenAPI description and not all its readers know `\u{…}`.
+ */
+const invisibles =
+  String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f` +
+  String.raw`\u3164\ufeff\uffa0\ufff9-\ufffb\udb40-\udb43`
+const without = (characters: string) => new RegExp(`^[^${characters}]*$`)
+const printable = without(controls)
+const visible = without(controls + invisibles)
+// A cell of CSV separates tags by semicolons.
+const tagPattern = without(`;${controls}${invisibles}`)
+/** The longest sequence that NFC makes one UTF-16 unit. */
+const maxDecomposition = 4
 
-/** Returns a schema for text that people type. It trims the text and rejects control characters. */
-export const text = (maxLength = 200) =>
+function whyRefused(value: unknown): string {
+  const found = [...String(value)].find((character) => printable.test(character) && !visible.test(character))
+  const code = found?.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  if (code) return `Invisible characters are not allowed: U+${code}.`
+  return printable.test(String(value)) ? 'Semicolons are not allowed.' : 'Control characters are not allowed.'
+}
+
+const textOf = (maxLength: number, pattern: RegExp) =>
   z
     .string()
     .trim()
+    // Normalization takes seconds for a text of combining marks that is much too long.
+    .overwrite((value) => (value.length > maxLength * maxDecomposition ? value : value.normalize()))
     .min(1)
     .max(maxLength)
-    .regex(printable, 'Control characters are not allowed.')
+    .regex(pattern, { error: ({ input }) => whyRefused(input) })
     .refine((value) => value.isWellFormed(), 'Unpaired surrogates are not allowed.')
+
+/**
+ * Returns a schema for text that people type. It trims the text, converts it to NFC, and rejects control characters and
+ * invisible characters.
+ */
+export const text = (maxLength = 200) => textOf(maxLength, visible)
+
+/** Returns a schema for a tag of a device or place. */
+export const newTag = () => textOf(64, tagPattern)
+
+/** Returns a schema for text to look for, or to keep. It accepts invisible characters, because older names can have them. */
+export const soughtText = (maxLength: number) => textOf(maxLength, printable)
 
 /** Returns a schema for a UUID in upper or lower case. Its output is in lower case. */
 export const uuid = () =>

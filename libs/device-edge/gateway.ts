@@ -14,8 +14,10 @@ type IdentityKind = (typeof identityKinds)[number]
 /** What identifies a device in an organization. */
 export type DeviceIdentity = { kind: IdentityKind; value: string }
 
+/** Its check digit is not checked: networks do not transmit it, and many modems have 0 in its place. */
 const imeiText = /^\d{15}$/
-const macText = /^[0-9a-f]{12}$/
+/** An odd first byte is the address of a group, such as that of a broadcast. */
+const macText = /^[0-9a-f][02468ace][0-9a-f]{10}$/
 /** The MAC address of no device. Some tools send it instead of the real one. */
 const noMac = '000000000000'
 const noImei = '000000000000000'

@@ -3,7 +3,17 @@ import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { type EffectiveGroup, findEffectiveGroup } from '#fleet/groups/effective-members'
 import { type Plan, planNamed } from '#fleet/organizations/plans'
-import { type Feature, featureNotInPlan } from '#fleet/organizations/subscriptions'
+import { featureNotInPlan, type PlanFeature } from '#fleet/organizations/subscriptions'
+import type { BoundingBox } from '#telemetry/geo/geo'
+
+/** Which devices a query is about; without `orgId`, devices of all organizations that the caller can read. */
+export type DeviceQuery = {
+  orgId?: string | undefined
+  groupId?: string | undefined
+  /** The devices must have all of these tags. */
+  tag?: string[] | undefined
+  bbox?: BoundingBox | undefined
+}
 
 /** An organization whose fleet map the caller can read, with the limits of its plan. */
 export type MappedOrganization = { organizationId: string; historyDays: number; coverage: boolean }
@@ -15,7 +25,7 @@ export type MappedOrganization = { organizationId: string; historyDays: number; 
 export async function mappedOrganizations(
   ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
   organizationId: string | undefined,
-  needed: readonly Exclude<Feature, 'smartTagGroups'>[],
+  needed: readonly Exclude<PlanFeature, 'smartTagGroups'>[],
 ): Promise<MappedOrganization[]> {
   if (organizationId !== undefined) authorize(ctx.principal, organizationId, 'fleet:read')
   const readable = organizationId === undefined ? organizationsWith(ctx.principal, 'fleet:read') : [organizationId]

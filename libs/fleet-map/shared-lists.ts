@@ -1,10 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
+import { createSharedReads } from '#core/shared-reads'
 import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { Revisions } from '#fleet-map/revisions'
-import { createSharedWork, type SharedWork } from '#fleet-map/shared-work'
 
 /** `revision`: of the item's last change. `isGone`: the item was removed from the list. */
 type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
@@ -39,8 +37,6 @@ type Rules<Request, Facts, Item> = {
   make(request: Request, signal: AbortSignal): Promise<{ facts: Facts; items: Item[] }>
 }
 
-type Kept<List> = { list: List; freshUntilMs: number; oldestUntilMs: number }
-
 const shortestLifeMs = 1_000
 // A list lives for this multiple of its cost, so that making it uses about a twentieth of the time.
 const lifePerCost = 20
@@ -48,87 +44,60 @@ const lifePerCost = 20
 // even if the next list takes twice as long.
 const readerPauseMs = 5_000
 const successorCosts = 2
-// Readers wait this long for a new list before they get the previous list.
-const patienceMs = 40
 const forgottenAfterMs = 5 * 60_000
 const listBytes = 500
-const keptRefusals = 1_000
+
+/** A list, and its entries that still need a revision. Or why there is none: finding that out can cost as much as a list. */
+type Made<Facts, Item> = { list: SharedList<Facts, Item>; changed: Stamped<Item>[] } | { refusal: ServiceError }
 
 /** Lists that are expensive to make. Each list is made once for all callers, is cached, and marks its changes. */
 export function createSharedLists<Request, Facts, Item>(
   rules: Rules<Request, Facts, Item>,
 ): SharedLists<Request, Facts, Item> {
-  type List = SharedList<Facts, Item>
-  const lists = new LRUCache<string, Kept<List>>({
+  const { longestLifeMs, itemBytes, revisions } = rules
+  const lists = createSharedReads<Made<Facts, Item>>({
+    clock: rules.clock,
     maxSize: rules.maxBytes,
-    sizeCalculation: ({ list }, key) => listBytes + 2 * key.length + list.entries.length * rules.itemBytes,
-    ttl: forgottenAfterMs,
-    updateAgeOnGet: true,
-    ttlResolution: 0,
-    perf: { now: rules.clock },
+    sizeOf: (made, key) => listBytes + 2 * key.length + ('list' in made ? made.list.entries.length * itemBytes : 0),
+    forgottenAfterMs,
+    agesOf(made, startedMs, endedMs) {
+      const costMs = endedMs - startedMs
+      const oldestUntilMs = startedMs + Math.max(longestLifeMs, costMs * lifePerCost)
+      if ('refusal' in made) return { freshUntilMs: oldestUntilMs }
+      const successorDueMs = oldestUntilMs - readerPauseMs - successorCosts * costMs
+      const lastingMs = Math.min(endedMs + costMs * lifePerCost, successorDueMs)
+      return { freshUntilMs: Math.max(endedMs + shortestLifeMs, lastingMs), oldestUntilMs }
+    },
+    // A reader of the revision must also find its entries.
+    onKept(made) {
+      if (!('list' in made) || made.changed.length === 0) return
+      const revision = revisions.next()
+      for (const entry of made.changed) entry.revision = revision
+      made.changed = []
+    },
   })
-  const making = new Map<string, SharedWork<List>>()
-  /** Finding out that a list is too large can cost as much as a list. */
-  const refusals = new LRUCache<string, { error: ServiceError; untilMs: number }>({ max: keptRefusals })
-
-  const makeOrRefuse = async (key: string, request: Request, signal: AbortSignal): Promise<List> => {
-    const startedMs = rules.clock()
-    try {
-      return await make(key, request, signal)
-    } catch (error) {
-      if (error instanceof ServiceError && error.status === 400) {
-        const costMs = rules.clock() - startedMs
-        refusals.set(key, { error, untilMs: startedMs + Math.max(rules.longestLifeMs, costMs * lifePerCost) })
-      }
-      throw error
-    }
-  }
-  const make = async (key: string, request: Request, signal: AbortSignal): Promise<List> => {
-    const startedMs = rules.clock()
-    const { facts, items } = await rules.make(request, signal)
-    const before = lists.peek(key)?.list.entries ?? []
-    const { entries, changed } = await compareItems(items, before, rules)
-    const list = { facts, entries }
-    const endedMs = rules.clock()
-    const tookMs = endedMs - startedMs
-    const oldestUntilMs = startedMs + Math.max(rules.longestLifeMs, tookMs * lifePerCost)
-    const successorDueMs = oldestUntilMs - readerPauseMs - successorCosts * tookMs
-    const freshUntilMs = Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs))
-    // Without an await in between, so that a reader of the revision also finds its entries.
-    const revision = changed.length > 0 ? rules.revisions.next() : 0
-    for (const entry of changed) entry.revision = revision
-    lists.set(key, { list, freshUntilMs, oldestUntilMs })
-    return list
-  }
-
-  const begun = (key: string, request: Request): SharedWork<List> => {
-    const known = making.get(key)
-    if (known && !known.isAbandoned()) return known
-    const work = createSharedWork((signal) => makeOrRefuse(key, request, signal))
-    making.set(key, work)
-    const forget = () => {
-      if (making.get(key) === work) making.delete(key)
-    }
-    work.result.then(forget, forget)
-    return work
-  }
 
   return {
     async read(request, signal) {
-      const nowMs = rules.clock()
-      const key = rules.keyOf(request)
-      const known = lists.get(key)
-      if (known && nowMs < known.freshUntilMs) return known.list
-      const refusal = known ? undefined : refusals.get(key)
-      if (refusal && nowMs < refusal.untilMs) throw refusal.error
-      const work = begun(key, request)
-      if (!known || nowMs > known.oldestUntilMs) return work.join(signal)
-      // If it fails, keep the previous list; the next reader retries.
-      work.keep()
-      const asBefore = () => known.list
-      return Promise.race([work.result, delay(patienceMs).then(asBefore)]).catch(asBefore)
+      const make = async (
+        abandoned: AbortSignal,
+        before: Made<Facts, Item> | undefined,
+      ): Promise<Made<Facts, Item>> => {
+        const previous = before && 'list' in before ? before.list.entries : undefined
+        try {
+          const { facts, items } = await rules.make(request, abandoned)
+          const { entries, changed } = await compareItems(items, previous ?? [], rules)
+          return { list: { facts, entries }, changed }
+        } catch (error) {
+          if (previous || !(error instanceof ServiceError) || error.status !== 400) throw error
+          return { refusal: error }
+        }
+      }
+      const made = await lists.read(rules.keyOf(request), make, signal)
+      if ('refusal' in made) throw made.refusal
+      return made.list
     },
-    keptBytes: () => lists.calculatedSize,
+    keptBytes: lists.keptSize,
   }
 }
 

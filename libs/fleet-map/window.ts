@@ -27,16 +27,16 @@ export function requestedWindow(query: WindowQuery, nowMs: number, defaultMinute
 export const planStartMs = (historyDays: number, nowMs: number): number => nowMs - historyDays * dayMs
 
 /** A range of time in the past, [fromMs, toMs). */
-export type TimeRange = { fromMs: number; toMs: number }
+export type WindowRange = { fromMs: number; toMs: number }
 
 /**
  * An organization, and how far back its plan and the request look. `past`: the range of a request for another time than
  * until now, within the plan.
  */
-export type OrganizationWindow = { organizationId: string; windowMs: number; past?: TimeRange | undefined }
+export type OrganizationWindow = { organizationId: string; windowMs: number; past?: WindowRange | undefined }
 
 /** The range of a window that ends at `nowMs` unless it is in the past. */
-export const rangeOf = ({ windowMs, past }: OrganizationWindow, nowMs: number): TimeRange =>
+export const rangeOf = ({ windowMs, past }: OrganizationWindow, nowMs: number): WindowRange =>
   past ?? { fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs }
 
 /** The windows of a request. `limitedBy`: whether the plan of an organization made one shorter than requested. */
@@ -59,8 +59,11 @@ export function planWindows<Organization extends { organizationId: string; histo
   return { organizations, limitedBy: isLimited ? 'plan' : null }
 }
 
+/** A time in the past instead of the time until now. */
+export type PastQuery = { from?: Date | undefined; to?: Date | undefined }
+
 /** The range that a query asks for instead of the time until now. Throws 400 if its end is not after its start. */
-export function pastRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }): TimeRange | undefined {
+export function pastRange({ from, to }: PastQuery): WindowRange | undefined {
   if (!from || !to) {
     if (from || to) throw wrongWindow(from ? 'to' : 'from', 'Send both from and to.')
     return undefined
@@ -74,7 +77,7 @@ const hourMs = 60 * minuteMs
 /** The same windows for a range in the past. A range that begins before the history of a plan begins with it. */
 export function inPast<Organization extends { historyDays: number }>(
   { organizations, limitedBy }: PlanWindows<Organization>,
-  range: TimeRange | undefined,
+  range: WindowRange | undefined,
   nowMs: number,
 ): PlanWindows<Organization> {
   if (!range) return { organizations, limitedBy }

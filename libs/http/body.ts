@@ -87,6 +87,24 @@ export function decodeText(body: Uint8Array): string {
   }
 }
 
+/**
+ * Decodes a text file that a person has saved: UTF-8, or UTF-16 as spreadsheets write "Unicode text". Throws 400
+ * `invalid_encoding`.
+ */
+export function decodeTextFile(body: Uint8Array): string {
+  try {
+    return new TextDecoder(encodingOf(body), { fatal: true }).decode(body)
+  } catch {
+    throw badRequest('The file must be UTF-8 or UTF-16. Save it as “CSV UTF-8”.', undefined, 'invalid_encoding')
+  }
+}
+
+/** The first character of a file of UTF-16 without a byte order mark is ASCII, so one of its bytes is 0. */
+function encodingOf([first, second]: Uint8Array): string {
+  if ((first === 0xff && second === 0xfe) || second === 0) return 'utf-16le'
+  return (first === 0xfe && second === 0xff) || first === 0 ? 'utf-16be' : 'utf-8'
+}
+
 /** Deeper than any valid body. Below this limit, code may walk a body recursively. */
 const maxLevels = 100
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { notLinux } from '#test/platform'
 import { startServer } from './server.ts'
 
 const spin = (durationMs: number): void => {
@@ -9,7 +10,8 @@ const spin = (durationMs: number): void => {
 }
 
 // Other systems have only one loopback address.
-test.skipIf(process.platform !== 'linux')('requests of one address delay another address by a few', async () => {
+test('requests of one address delay another address by a few', async ({ skip }) => {
+  if (notLinux) return skip(notLinux)
   const begun: string[] = []
   const server = await startServer(
     (request) => {

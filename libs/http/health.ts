@@ -26,9 +26,8 @@ export async function readiness(checks: readonly ReadinessCheck[]): Promise<Read
   const reasons: Record<string, string> = {}
   const results = await Promise.all(
     checks.map(async ({ name, check }) => {
-      const ok = await passes(check, (reason) => {
-        reasons[name] = reason
-      })
+      const { ok, reason } = await outcomeOf(check)
+      if (reason !== undefined) reasons[name] = reason
       return [name, ok] as const
     }),
   )
@@ -46,24 +45,24 @@ const sharedForMs = 1_000
  * because anyone may call /readyz at any rate.
  */
 export function sharedCheck({ name, check }: ReadinessCheck, clock: Clock = systemClock): ReadinessCheck {
-  let shared: { result: Promise<boolean>; startedMs: number } | undefined
+  let shared: { result: Promise<{ ok: boolean; reason?: string }>; startedMs: number } | undefined
   return {
     name,
     async check() {
       if (!shared || clock() - shared.startedMs >= sharedForMs || clock() < shared.startedMs) {
-        shared = { result: passes(check), startedMs: clock() }
+        shared = { result: outcomeOf(check), startedMs: clock() }
       }
-      if (!(await shared.result)) throw new Error(`${name} is not ready`)
+      const { ok, reason } = await shared.result
+      if (!ok) throw reason === undefined ? new Error(`${name} is not ready`) : new NotReadyError(reason)
     },
   }
 }
 
-async function passes(check: () => Promise<void>, onReason?: (reason: string) => void): Promise<boolean> {
+async function outcomeOf(check: () => Promise<void>): Promise<{ ok: boolean; reason?: string }> {
   try {
-    return await resolvesWithin(check(), limitMs)
+    return { ok: await resolvesWithin(check(), limitMs) }
   } catch (error) {
-    if (error instanceof NotReadyError) onReason?.(error.message)
-    return false
+    return { ok: false, ...(error instanceof NotReadyError && { reason: error.message }) }
   }
 }
 

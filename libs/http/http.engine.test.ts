@@ -10,7 +10,7 @@ import { chooseCoding, encodeChunks } from './compression.ts'
 import { connectionLimit, countRefusedConnections } from './connection-limit.ts'
 import { createCursors } from './cursor.ts'
 import { matchesNone, requireMatch } from './etag.ts'
-import { readiness, sharedCheck } from './health.ts'
+import { NotReadyError, readiness, sharedCheck } from './health.ts'
 import { mergeExpositions } from './metrics.ts'
 import { problemResponse, toProblem } from './problem.ts'
 import { createRateLimiter, rateLimitHeaders } from './rate-limit.ts'
@@ -320,7 +320,7 @@ test('a shared check runs at most once a second, also for concurrent callers, an
       name: 'database',
       check: async () => {
         runs += 1
-        if (!isUp) throw new Error('away')
+        if (!isUp) throw new NotReadyError('It starts.')
       },
     },
     () => nowMs,
@@ -332,7 +332,11 @@ test('a shared check runs at most once a second, also for concurrent callers, an
   nowMs += 999
   expect((await readiness([check])).ready).toBe(true)
   nowMs += 1
-  expect(await readiness([check])).toEqual({ ready: false, checks: { database: 'failed' } })
+  expect(await readiness([check])).toEqual({
+    ready: false,
+    checks: { database: 'failed' },
+    reasons: { database: 'It starts.' },
+  })
   isUp = true
   nowMs += 1_000
   expect((await readiness([check])).ready).toBe(true)

@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { notLinux } from '#test/platform'
 import { startServer } from './server.ts'
 
 const address = { host: '127.0.0.1', port: 0 }
 
-test.skipIf(process.platform !== 'linux')('accepts several connections per turn of the event loop', async () => {
+test('accepts several connections per turn of the event loop', async ({ skip }) => {
+  if (notLinux) return skip(notLinux)
   const server = await startServer(() => new Response('served'), address)
   const { port } = server.address()
   const clients = Array.from({ length: 160 }, () => connect(port, '127.0.0.1'))
@@ -36,7 +38,8 @@ test('rejects when another process listens on the port', async () => {
   server.close()
 })
 
-test.skipIf(process.platform !== 'linux')('two servers share a port, and one of them stops', async () => {
+test('two servers share a port, and one of them stops', async ({ skip }) => {
+  if (notLinux) return skip(notLinux)
   const first = await startServer(() => new Response('first'), { ...address, isShared: true })
   const { port } = first.address()
   const second = await startServer(() => new Response('second'), { ...address, port, isShared: true })

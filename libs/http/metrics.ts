@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 export type HttpMetrics = {
   registry: Registry
@@ -33,6 +33,31 @@ export function createHttpMetrics(): HttpMetrics {
       seconds.observe({ method, route }, durationMs / 1000)
     },
   }
+}
+
+/** Registers a counter whose value is read at every scrape. */
+export function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })
+}
+
+/** Registers a gauge whose value is read at every scrape. */
+export function gaugeOf(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
 }
 
 /** The Prometheus text of one process. `copy` names the process if the app has several. */

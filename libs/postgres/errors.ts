@@ -17,9 +17,10 @@ const unavailable =
   /^(?:08...|25006|25P0[34]|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
 // 40001, 40P01: conflict with another transaction; 55P03: a lock was not released in time.
 const contended = new Set(['40001', '40P01', '55P03', statementTimeout])
-// "read timeout": of the driver, or of QuestDB when a table changes for too long.
+// "read timeout": of the driver, or of QuestDB when a table changes for too long. "does not exist" and "Invalid column": QuestDB
+// before the ingest process has created or upgraded its tables.
 const messages =
-  /timeout expired|timeout exceeded when trying to connect|read timeout|Connection terminated|not queryable/
+  /timeout expired|timeout exceeded when trying to connect|read timeout|Connection terminated|not queryable|table does not exist|Invalid column/
 
 /**
  * True when the database is unreachable or overloaded, the transaction lost a conflict, or a statement reached a time limit. A

@@ -1,25 +1,54 @@
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestDatabase } from '#test/database'
 import { type StartingPostgres, startingPostgres } from '#test/starting-postgres'
 import { until } from '#test/until'
 import { type ChannelListener, type Listening, listen } from './listen.ts'
 import { openPool } from './pool.ts'
 
-const database = await createTestDatabase()
-const pool = openPool(database.url, { applicationName: 'test' })
-const opened: (Listening | StartingPostgres)[] = []
-afterEach(async () => {
-  for (const part of opened.splice(0)) await ('stop' in part ? part.stop() : part.close())
-})
-afterAll(async () => {
-  await pool.end()
-  await database.drop()
-})
+type Ends = (end: () => Promise<void>) => void
 
-async function newWay(): Promise<StartingPostgres> {
-  const way = await startingPostgres(database.url)
-  opened.push(way)
-  return way
+/** What a test works with: a database of its own, so that the tests can wait for their outages side by side. */
+async function newScene(onTestFinished: Ends) {
+  const database = await createTestDatabase()
+  const pool = openPool(database.url, { applicationName: 'test' })
+  const opened: (Listening | StartingPostgres)[] = []
+  onTestFinished(async () => {
+    for (const part of opened) await ('stop' in part ? part.stop() : part.close())
+    await pool.end()
+    await database.drop()
+  })
+  const notify = (channel: string, payload: string) => pool.query('SELECT pg_notify($1, $2)', [channel, payload])
+  return {
+    url: database.url,
+    notify,
+    async newWay(): Promise<StartingPostgres> {
+      const way = await startingPostgres(database.url)
+      opened.push(way)
+      return way
+    },
+    listening(url: string, ...listeners: ChannelListener[]): Listening {
+      const started = listen(url, listeners)
+      opened.push(started)
+      return started
+    },
+    async connections(): Promise<number> {
+      const { rows } = await pool.query<{ count: number }>(
+        `SELECT count(*)::int AS count FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'listener'`,
+      )
+      return rows[0]?.count ?? 0
+    },
+    /** Sends notices until one arrives. */
+    untilHeard: (recorded: ReturnType<typeof recorder>, payload: string) =>
+      until(
+        `${payload} arrives`,
+        async () => {
+          await notify(recorded.channel, payload)
+          return recorded.received.includes(payload)
+        },
+        30_000,
+      ),
+  }
 }
 
 /** A listener that records its notices. */
@@ -37,36 +66,12 @@ function recorder(channel: string): ChannelListener & { received: string[]; gaps
   }
 }
 
-function listening(url: string, ...listeners: ChannelListener[]): Listening {
-  const started = listen(url, listeners)
-  opened.push(started)
-  return started
-}
-
-async function connections(): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'listener'`,
-  )
-  return rows[0]?.count ?? 0
-}
-
-const notify = (channel: string, payload: string) => pool.query('SELECT pg_notify($1, $2)', [channel, payload])
-
-/** Sends notices until one arrives. */
-const untilHeard = (recorded: ReturnType<typeof recorder>, payload: string) =>
-  until(
-    `${payload} arrives`,
-    async () => {
-      await notify(recorded.channel, payload)
-      return recorded.received.includes(payload)
-    },
-    30_000,
-  )
-
-test('several listeners share one connection and receive only their own channels', async () => {
+test.concurrent('several listeners share one connection and receive only their own channels', async ({
+  onTestFinished,
+}) => {
+  const { url, notify, listening, connections } = await newScene(onTestFinished)
   const [first, second] = [recorder('first'), recorder('second')]
-  await listening(database.url, first, second).connected
+  await listening(url, first, second).connected
   await notify('first', 'for the first')
   await notify('second', 'for the second')
   await until('both arrive', async () => first.received.length > 0 && second.received.length > 0)
@@ -74,9 +79,10 @@ test('several listeners share one connection and receive only their own channels
   expect(await connections()).toBe(1)
 })
 
-test('listening that starts while Postgres is unavailable uses one connection later', {
+test.concurrent('listening that starts while Postgres is unavailable uses one connection later', {
   timeout: 90_000,
-}, async () => {
+}, async ({ onTestFinished }) => {
+  const { newWay, listening, untilHeard, connections } = await newScene(onTestFinished)
   const way = await newWay()
   const recorded = recorder('late')
   listening(way.url, recorded)
@@ -89,9 +95,10 @@ test('listening that starts while Postgres is unavailable uses one connection la
   expect(way.refusals()).toBe(refused)
 })
 
-test('an outage leaves one connection, is reported as a gap, and does not speed up attempts', {
+test.concurrent('an outage leaves one connection, is reported as a gap, and does not speed up attempts', {
   timeout: 90_000,
-}, async () => {
+}, async ({ onTestFinished }) => {
+  const { newWay, listening, untilHeard, connections } = await newScene(onTestFinished)
   const way = await newWay()
   way.comeUp()
   const recorded = recorder('outage')
@@ -107,7 +114,10 @@ test('an outage leaves one connection, is reported as a gap, and does not speed 
   expect(await connections()).toBe(1)
 })
 
-test('an open connection that does not respond is replaced', { timeout: 90_000 }, async () => {
+test.concurrent('an open connection that does not respond is replaced', { timeout: 90_000 }, async ({
+  onTestFinished,
+}) => {
+  const { newWay, listening, untilHeard, connections } = await newScene(onTestFinished)
   const way = await newWay()
   way.comeUp()
   const recorded = recorder('silent')
@@ -117,7 +127,8 @@ test('an open connection that does not respond is replaced', { timeout: 90_000 }
   await until('only the new connection is left', async () => (await connections()) === 1)
 })
 
-test('stopping ends the attempts and resolves `connected`', async () => {
+test.concurrent('stopping ends the attempts and resolves `connected`', async ({ onTestFinished }) => {
+  const { newWay, listening, connections } = await newScene(onTestFinished)
   const way = await newWay()
   const started = listening(way.url, recorder('stopped'))
   await until('an attempt was refused', async () => way.refusals() > 0)

@@ -80,3 +80,44 @@ test('a migration that deadlocks with a service is applied again', async () => {
   await service.query('COMMIT')
   expect(await migrated).toEqual([nextOne])
 })
+
+test('older words remain, serials that are equal for people too, and the previous version can add devices', async () => {
+  const all = await listMigrations()
+  await migrate(url, all.slice(0, all.indexOf('0185_folded_words.sql')))
+  await service.query('RESET ALL')
+  const organization = '0198c0de-0000-7c3e-9f00-5e3d2b1a0c4f'
+  await service.query("INSERT INTO organization (id, name, plan) VALUES ($1, 'Words', 'pro')", [organization])
+  const insert = (name: string, serial: string, tags: string[] = []) =>
+    service.query(
+      `INSERT INTO device (id, organization_id, serial, name, model, tags) VALUES (uuidv7(), $1, $2, $3, 'R', $4)
+       ON CONFLICT (organization_id, serial) DO NOTHING`,
+      [organization, serial, name, tags],
+    )
+  await insert('Zu\u0308rich', 'SN-1', ['u\u0308', '\u00fc', 'a;b'])
+  await insert('\u0130zmir', 'sn-1')
+  await insert('plain', 'Sn-2')
+  for (const name of ['Depo\u0302t', 'Dep\u00f4t', 'Gare\u0301']) {
+    const values = [organization, name, ['e\u0301', 'bus']]
+    await service.query('INSERT INTO device_group VALUES (uuidv7(), $1, $2, $3)', values)
+  }
+  expect(await migrate(url)).toContain('0188_serials_folded.sql')
+
+  const rowsOf = async (sql: string) => (await service.query({ text: sql, rowMode: 'array' })).rows
+  const devices = () =>
+    rowsOf('SELECT name, serial, tags, search_folded IS NOT NULL, shares_serial FROM device ORDER BY id')
+  const before = [
+    ['Z\u00fcrich', 'SN-1', ['\u00fc', 'a;b'], false, false],
+    ['\u0130zmir', 'sn-1', [], expect.any(Boolean), true],
+    ['plain', 'Sn-2', [], false, false],
+  ]
+  expect(await devices()).toEqual(before)
+  expect(await rowsOf('SELECT name, smart_tags FROM device_group ORDER BY id')).toEqual([
+    ['Depo\u0302t', ['\u00e9', 'bus']],
+    ['Dep\u00f4t', ['\u00e9', 'bus']],
+    ['Gar\u00e9', ['\u00e9', 'bus']],
+  ])
+  for (const serial of ['sn-1', 'SN-2']) expect((await insert('again', serial)).rowCount).toBe(0)
+  expect((await insert('Fu\u00df', 'SN-3')).rowCount).toBe(1)
+  const found = await rowsOf("SELECT serial FROM device WHERE search_folded LIKE '%fuss%'")
+  expect(found).toEqual([['SN-3']])
+})

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '#test/database'
+import { queryEntities, queryEntity } from './entities.ts'
 import { isUnavailable } from './errors.ts'
 import { openPool, transaction } from './pool.ts'
 
@@ -30,6 +31,33 @@ test('opens connections only on demand without keepOpen', async () => {
   try {
     await pool.query('SELECT 1')
     expect(pool.totalCount).toBe(1)
+  } finally {
+    await pool.end()
+    await database.drop()
+  }
+})
+
+test('entities have times as the API writes them, and named parameters', async () => {
+  const database = await createTestDatabase()
+  const pool = openPool(database.url, { applicationName: 'test', maxConnections: 1 })
+  try {
+    await pool.query("SET TIME ZONE 'Asia/Kolkata'")
+    const statement = `SELECT $name AS name, $at::timestamptz AS "createdAt", NULL::timestamptz AS "endedAt", '{"a": 1}'::jsonb AS detail,
+      '2026-11-27 01:02:03.9999+00'::timestamptz AS "lastSeenAt" WHERE $name = ANY ($names::text[])`
+    const values = { name: 'Depot', at: new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 67)), names: ['Depot'] }
+    expect(await queryEntities(pool, statement, values)).toEqual([
+      {
+        name: 'Depot',
+        createdAt: '2026-01-02T03:04:05.067Z',
+        endedAt: null,
+        detail: { a: 1 },
+        lastSeenAt: '2026-11-27T01:02:03.999Z',
+      },
+    ])
+    // Other queries still return dates.
+    const { rows } = await pool.query<{ now: unknown }>('SELECT now()')
+    expect(rows[0]?.now).toBeInstanceOf(Date)
+    await expect(queryEntity(pool, statement, { ...values, names: [] })).rejects.toThrow('returned no row')
   } finally {
     await pool.end()
     await database.drop()

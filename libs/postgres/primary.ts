@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { errorText } from '#core/error-text'
 import { pause } from '#core/schedule'
 import { isUnavailable } from '#postgres/errors'
 
@@ -41,7 +42,7 @@ async function findPrimary(urls: readonly string[]): Promise<string> {
   const newest = found.toSorted((a, b) => b.timeline - a.timeline)[0]
   if (newest) return newest.url
   if (!problems.some(isUnavailable)) throw problems[0]
-  const reasons = problems.map((problem) => (problem instanceof Error ? problem.message : String(problem)))
+  const reasons = problems.map(errorText)
   throw unavailable(`No Postgres server is a primary: ${reasons.join('; ')}`)
 }
 

@@ -13,7 +13,6 @@ const defaultPort = 6379
 
 /** The environment variable of the apps that use Redis. */
 export const redisVariables = {
-  /** One Redis: `redis://…`. A Redis Cluster: `redis+cluster://[user:password@]host:port,host:port`. `rediss` for TLS. */
   REDIS_URL: z
     .string()
     .min(1)
@@ -21,7 +20,10 @@ export const redisVariables = {
       const problem = problemOf(url)
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
     })
-    .optional(),
+    .optional()
+    .describe(
+      'Redis for BullMQ and for shared rate limits: `redis://…`, or `redis+cluster://host:port,host:port` for a [Redis Cluster](operations.md#redis-cluster); with TLS, `rediss`. Default: BullMQ on Postgres and rate limits per process; with `--cluster`, the embedded Redis.',
+    ),
 }
 
 /** Returns the nodes of a cluster's address, or undefined for the address of a single Redis. Throws if it is invalid. */

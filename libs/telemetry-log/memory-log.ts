@@ -1,4 +1,5 @@
 import type { LoggedBatch, LogPosition, PartitionTail, TelemetryBatch, TelemetryLogReader } from '#telemetry-log/log'
+import { createTailWait } from './tail-wait.ts'
 
 /** One partition in memory, for a few reports that are durable elsewhere. A position is a number of reports. */
 export type MemoryLog = {
@@ -15,14 +16,14 @@ export function openMemoryLog(): MemoryLog {
   let first: LogPosition = 0
   let end: LogPosition = 0
   let samples = 0
-  let waiting: { beyond: LogPosition; end: () => void } | undefined
+  const wait = createTailWait()
 
   return {
     append(batch) {
       batches.set(end, { ...batch, firstSample: samples, position: end, nextPosition: end + 1 })
       end += 1
       samples += batch.sampleCount
-      if (waiting && end > waiting.beyond) waiting.end()
+      wait.check()
     },
     forget(before) {
       for (; first < before; first++) batches.delete(first)
@@ -34,21 +35,8 @@ export function openMemoryLog(): MemoryLog {
         for (const { position, body } of batches.values()) if (position >= from) bytes += body.length
         return bytes
       },
-      waitBeyond(beyond, timeoutMs) {
-        if (end > beyond) return Promise.resolve()
-        return new Promise((resolve) => {
-          const timer = setTimeout(() => waiting?.end(), timeoutMs)
-          waiting = {
-            beyond,
-            end() {
-              clearTimeout(timer)
-              waiting = undefined
-              resolve()
-            },
-          }
-        })
-      },
-      wake: () => waiting?.end(),
+      waitBeyond: (beyond, timeoutMs) => wait.until(() => end > beyond, timeoutMs),
+      wake: wait.wake,
     },
     openReader(from) {
       let position = from

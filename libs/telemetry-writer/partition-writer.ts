@@ -14,9 +14,9 @@ import type { RowStore } from '#telemetry-writer/store/store-rows'
 import { createPipeline } from './pipeline.ts'
 
 /** Readers of one partition, for one pipeline. See `PipelineParts`. */
-export type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
+type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
 
-type PartitionWriterParts = {
+export type PartitionWriterParts = {
   tail: PartitionTail
   checkpoints: Checkpoints
   /** Opens the readers: `reader` and `ahead` at `from`, `earlier` at `earlierFrom`. */
@@ -113,12 +113,11 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
 
   return {
     async run() {
-      while (!isStopping) {
+      for (; !isStopping; await delay(1)) {
+        // The delay: a pipeline that ends immediately must not keep the event loop busy.
         await untilApplied()
         await runOnce()
         if (!isStopping) onReplay(checkpoints.readPosition(undefined))
-        // A pipeline that ends immediately must not keep the event loop busy.
-        await delay(1)
       }
     },
     stop() {

@@ -86,6 +86,7 @@ const unreadBytes = 64 * 1024
  * Turns the log into stored rows. This module owns the place in the log and the order of work; each part below owns one
  * piece of state.
  */
+// Long because the order of the steps and the place in the log are one thing.
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { reader, ahead, decode, tail, questdb, store, cleaning, sent, checkpoint, onStored, onFailure } = parts
   let takenPosition = reader.position()

@@ -2,14 +2,13 @@ import type { Logger } from '#http/request-log'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/server/wal-tables'
 import { tables as telemetryTables } from '#telemetry/rows/tables'
-import type { LogPosition } from '#telemetry-log/log'
 
 export type Watch = {
   /** Reads the state once. Rejects if the database does not respond. */
   look(): Promise<void>
   suspendedTables(): number
-  /** All rows before this position are applied, so that queries return them. */
-  appliedPosition(): LogPosition
+  /** Queries return all rows that were stored before this time of `performance.now()`. */
+  appliedMs(): number
   /** Start time of the server at the last read. */
   serverStartMs(): number | undefined
   /** Returns true once after a restart of the server since the last read. */
@@ -24,16 +23,11 @@ const resumeEveryMs = 30_000
  * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `resumes`: whether to
  * resume suspended tables, which one writer of a process does.
  */
-export function createWatch(parts: {
-  questdb: QuestdbSql
-  storedPosition: () => LogPosition
-  resumes: boolean
-  logger: Logger
-}): Watch {
-  const { questdb, storedPosition, resumes, logger } = parts
+export function createWatch(parts: { questdb: QuestdbSql; resumes: boolean; logger: Logger }): Watch {
+  const { questdb, resumes, logger } = parts
   let suspended = new Map<string, number>()
-  let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
-  let appliedPosition = 0
+  let waiting: { atMs: number; transactions: Map<string, number> } | undefined
+  let appliedMs = Number.NEGATIVE_INFINITY
   let startedAtMs: number | undefined
   let restarted = false
   let lookedAtMs = 0
@@ -54,34 +48,34 @@ export function createWatch(parts: {
     suspended = next
   }
 
-  function follow(all: readonly WalTable[], position: LogPosition): void {
+  function follow(all: readonly WalTable[], atMs: number): void {
     const tables = all.filter(({ name }) => Object.hasOwn(telemetryTables, name))
     if (tables.every(({ appliedTxn, sequencerTxn }) => appliedTxn >= sequencerTxn)) {
-      appliedPosition = position
+      appliedMs = atMs
       waiting = undefined
       return
     }
     const applied = new Map(tables.map((table) => [table.name, table.appliedTxn]))
     if (waiting && [...waiting.transactions].every(([name, txn]) => (applied.get(name) ?? txn) >= txn)) {
-      appliedPosition = waiting.position
+      appliedMs = waiting.atMs
       waiting = undefined
     }
-    waiting ??= { position, transactions: new Map(tables.map((table) => [table.name, table.sequencerTxn])) }
+    waiting ??= { atMs, transactions: new Map(tables.map((table) => [table.name, table.sequencerTxn])) }
   }
 
   return {
     async look() {
-      const position = storedPosition()
+      const atMs = performance.now()
       const serverStartMs = await readServerStart(questdb)
       if (startedAtMs !== undefined && serverStartMs !== startedAtMs) restarted = true
       startedAtMs = serverStartMs
       const tables = await readWalTables(questdb)
       await resume(tables, Date.now())
-      follow(tables, position)
+      follow(tables, atMs)
       lookedAtMs = Date.now()
     },
     suspendedTables: () => suspended.size,
-    appliedPosition: () => appliedPosition,
+    appliedMs: () => appliedMs,
     serverStartMs: () => startedAtMs,
     takeRestart() {
       const was = restarted

@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 })
 const generated = generator({
-  minutes: Number(values.minutes ?? (values.quick ? 0.75 : 10)),
+  minutes: Number(values.minutes ?? (values.quick ? 0.5 : 10)),
   seed: Number(values.seed ?? randomInt(1_000_000)),
 })
 const only = values.generator ? [generated.name, ...values.only] : values.only

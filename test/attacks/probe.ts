@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { errorText } from '#core/error-text'
 import type { Wait } from './bystander-messages.ts'
 import { attempt } from './http-attempt.ts'
 
@@ -39,7 +40,7 @@ export function startProbe(options: {
       if (answer.status === expected) return true
       fail(`${answer.status} ${answer.body.slice(0, 200)}`)
     } catch (error) {
-      fail(error instanceof Error ? error.message : String(error))
+      fail(errorText(error))
     }
     return false
   }

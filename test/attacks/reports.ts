@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { errorText } from '#core/error-text'
 import type { Wait } from './bystander-messages.ts'
 import { attempt } from './http-attempt.ts'
 
@@ -53,7 +54,7 @@ export function startReports(place: {
       if (answer.status === 202) return true
       fail(`report: ${answer.status} ${answer.body.slice(0, 200)}`)
     } catch (error) {
-      fail(`report: ${error instanceof Error ? error.message : String(error)}`)
+      fail(`report: ${errorText(error)}`)
     }
     return false
   }
@@ -69,7 +70,7 @@ export function startReports(place: {
       if (answer.status === 200) return Date.parse(JSON.parse(answer.body).system?.ts ?? 0)
       fail(`latest: ${answer.status} ${answer.body.slice(0, 200)}`)
     } catch (error) {
-      fail(`latest: ${error instanceof Error ? error.message : String(error)}`)
+      fail(`latest: ${errorText(error)}`)
     }
     return undefined
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startApp } from '../../apps/stack/apps.ts'
 import type { DataFolder } from '../../apps/stack/data-folder.ts'
-import type { Services } from '../../apps/stack/services.ts'
+import type { StackServices } from '../../apps/stack/services.ts'
 import { type Started, type Supervised, supervise } from '../../apps/stack/supervise.ts'
 
 export const appNames = ['controlPlane', 'ingest', 'worker'] as const
@@ -21,7 +21,11 @@ export type RunningApps = {
 }
 
 /** Starts ingest and the worker, then the control plane. */
-export async function startApps(services: Services, folder: DataFolder, signal: AbortSignal): Promise<RunningApps> {
+export async function startApps(
+  services: StackServices,
+  folder: DataFolder,
+  signal: AbortSignal,
+): Promise<RunningApps> {
   const ends: string[] = []
   const expected = new Set<AppName>()
   const restarts = new Map<AppName, () => void>()

@@ -27,8 +27,9 @@ const { product, read } = browserSession({
 })
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
-const mapLabel = (page: Page) => page.locator('.map-surface canvas').getAttribute('aria-label')
-const shownCount = (page: Page) => page.locator('.map-count strong').textContent()
+const mapLabel = (page: Page) => page.getByRole('region', { name: /^Map,/ }).getAttribute('aria-label')
+const shownCount = (page: Page) =>
+  page.getByRole('complementary', { name: 'Filters' }).locator('strong').first().textContent()
 
 test('edits a profile and replaces its secret, which no response ever contains', async () => {
   const { page, answers } = await read('#/profiles')
@@ -106,6 +107,43 @@ test('follows a device that moves out of the view and back, without a new start'
   expect(await page.evaluate('window.isFirstStart')).toBe(true)
 })
 
+test('shows the modems of a device side by side, and switches between them in the panel of the map', async () => {
+  const van = await registerVan(product(), 'Two operators')
+  await van.reportAt([30, -20])
+  const ts = Date.now() - 10_000
+  const [first, second] = [{ modem: 'wwan0' }, { modem: 'wwan1', simPlmn: '20408' }]
+  await van.report([
+    { kind: 'cellular', ts, ...first, rat: 'lte', plmn: '20404', operatorName: 'Vodafone', rsrpDbm: -90 },
+    { kind: 'cellular', ts: ts - 60_000, ...first, rat: 'lte', plmn: '20404', operatorName: 'Vodafone', rsrpDbm: -95 },
+    { kind: 'cellular', ts, ...second, rat: 'none' },
+    { kind: 'cellular', ts: ts - 60_000, ...second, rat: 'none' },
+    { kind: 'connection', ts: ts - 60_000, ...first, state: 'connected', rxBytes: 1e9, txBytes: 5e6 },
+    { kind: 'connection', ts, ...first, state: 'connected', rxBytes: 1.0123e9, txBytes: 6e6 },
+    { kind: 'connection', ts, ...second, state: 'disconnected' },
+  ])
+  const { page } = await read(`#/device?id=${van.deviceId}&org=${van.organizationId}`, { key: van.key })
+  const cards = page.getByRole('region', { name: 'Modems' }).locator('.card')
+  await expect
+    .poll(() => cards.allTextContents())
+    .toEqual([
+      expect.stringMatching(/^wwan0 Active.*Vodafone.*−90 dBm.*connected.*12\.3 MB.*1\.0 MB$/),
+      expect.stringMatching(/^wwan1 .*No service.*SIM of 20408.*disconnected.*–$/),
+    ])
+  await page.goto(`${product().url}/#/map?device=${van.deviceId}&org=${van.organizationId}&lon=30&lat=-20&z=12`)
+  const panel = page.getByRole('complementary', { name: 'Device Two operators' })
+  const modem = (name: string) => panel.getByRole('group', { name: 'Modem' }).getByRole('button', { name })
+  await panel.getByText('−90 dBm').waitFor()
+  expect(await modem('wwan0').getAttribute('aria-pressed')).toBe('true')
+  expect(await panel.getByRole('list', { name: 'Times without service' }).count()).toBe(0)
+  await modem('wwan1').click()
+  await panel.getByRole('list', { name: 'Times without service' }).waitFor()
+  expect(await panel.getByText('−90 dBm').count()).toBe(0)
+  expect(parameters(page).get('modem')).toBe('wwan1')
+  await modem('wwan0').click()
+  await panel.getByText('−90 dBm').waitFor()
+  expect(parameters(page).has('modem')).toBe(false)
+})
+
 test('finds a device by a part of its name, lists it, and moves the map to it', async () => {
   const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read('#/map')
@@ -127,7 +165,7 @@ test('opens a device from the map with signal, charts, and a time slider for its
   const { lon, lat } = truck?.location ?? {}
   const { page, seesMap } = await read(`#/map?lon=${lon}&lat=${lat}&z=12&q=${truck?.name}&metric=off`)
   await expect.poll(() => shownCount(page)).toBe('1')
-  const canvas = page.locator('.map-surface canvas')
+  const canvas = page.getByRole('region', { name: /^Map,/ })
   // The truck moves while the page loads, so click its newest position until its panel opens.
   await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { interval: 300 }).toBe(true)
   await page.getByRole('button', { name: 'RSRP' }).click()
@@ -149,11 +187,23 @@ test('opens a device from the map with signal, charts, and a time slider for its
   await expect.poll(() => parameters(page).has('t')).toBe(true)
   await page.getByRole('button', { name: 'Back to now' }).waitFor()
   expect(await slider.boundingBox()).toEqual(box)
-  expect(await page.locator('.timeline output').textContent()).not.toBe('Now')
+  expect(await page.getByRole('region', { name: 'Time' }).getByRole('status').textContent()).not.toBe('Now')
   await expect.poll(legend).not.toBe(now)
   await expect.poll(async () => picture.equals(await canvas.screenshot())).toBe(false)
   await page.getByRole('button', { name: 'Back to now' }).click()
   await expect.poll(() => parameters(page).has('t')).toBe(false)
+})
+
+test('plays a trip of a device on the map', async () => {
+  const [truck] = await movingVehicles(product())
+  const { page } = await read(`#/device?id=${truck?.deviceId}`)
+  const trips = page.getByRole('region', { name: 'Trips' })
+  expect(await trips.getByRole('listitem').first().textContent()).toMatch(/^\d+\.\d km in .*(?: of | in )[A-ZÀ-Ž]/)
+  await trips.getByRole('link', { name: 'Play' }).first().click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  const start = parameters(page).get('t')
+  await expect.poll(() => parameters(page).get('t')).not.toBe(start)
+  expect(parameters(page).has('play')).toBe(false)
 })
 
 /** Clicks the newest position of a device on the map. Returns true once the device is selected. */
@@ -169,7 +219,7 @@ async function clickOn(page: Page, deviceId: string): Promise<boolean> {
 
 /** Returns the screen position of a place, calculated from the view in the address. */
 async function pixelOf(page: Page, at: { lon: number; lat: number }): Promise<{ x: number; y: number }> {
-  const box = await page.locator('.map-surface').boundingBox()
+  const box = await page.getByRole('region', { name: /^Map,/ }).boundingBox()
   if (!box) throw new Error('There is no map.')
   const [lon, lat, zoom] = ['lon', 'lat', 'z'].map((name) => Number(parameters(page).get(name))) as [
     number,
@@ -186,7 +236,7 @@ async function pixelOf(page: Page, at: { lon: number; lat: number }): Promise<{ 
 test('changes the coverage metric and its legend', async () => {
   const { page, seesMap } = await read('#/map')
   await seesMap()
-  const legend = page.locator('.legend')
+  const legend = page.getByRole('group').filter({ hasText: 'Legend' })
   expect(await legend.textContent()).toContain('≥ −85 dBm')
   for (const mark of ['Few measurements', 'No report for 15 min', 'Several devices, by signal', 'Faded', 'Error'])
     expect(await legend.textContent()).toContain(mark)
@@ -256,7 +306,9 @@ const headline = ({ noServiceS, samples }: DeadZone) => {
 }
 
 const mapTakesPoints = (page: Page) =>
-  expect.poll(() => page.locator('.map-surface canvas').evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
+  expect
+    .poll(() => page.getByRole('region', { name: /^Map,/ }).evaluate((canvas) => canvas.style.cursor))
+    .toBe('crosshair')
 
 test('forecasts a route drawn on the map, and again after opening its link', { timeout: 6 * minute }, async () => {
   await roadIsCounted(product(), surveyed)
@@ -309,7 +361,7 @@ test('draws a route with the keyboard: adds points, removes one, and finishes wi
   const panel = page.getByRole('complementary', { name: 'Route forecast' })
   const add = panel.getByRole('button', { name: 'Add point at map centre' })
   await mapTakesPoints(page)
-  const canvas = page.locator('.map-surface canvas')
+  const canvas = page.getByRole('region', { name: /^Map,/ })
   for (let point = 0; point < 3; point++) {
     await add.focus()
     await page.keyboard.press('Enter')
@@ -326,8 +378,10 @@ test('draws a route with the keyboard: adds points, removes one, and finishes wi
 
 test('forecasts a GPX or GeoJSON file, and explains why another file is invalid', { timeout: 6 * minute }, async () => {
   await roadIsCounted(product(), surveyed)
-  const points = road.map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>3</ele></trkpt>`).join('')
-  const gpx = `<?xml version="1.0"?><gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>${points}</trkseg></trk></gpx>`
+  const segment = (points: typeof road) =>
+    `<trkseg>${points.map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>3</ele></trkpt>`).join('')}</trkseg>`
+  const gpxOf = (content: string) =>
+    `<?xml version="1.0"?><gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1">${content}</gpx>`
   const { page } = await read('#/map?panel=route', { key: surveyed.key })
   const panel = page.getByRole('complementary', { name: 'Route forecast' })
   const choose = (name: string, text: string) =>
@@ -338,12 +392,24 @@ test('forecasts a GPX or GeoJSON file, and explains why another file is invalid'
   await panel.getByRole('alert').getByText('not valid XML').waitFor()
   await choose('point.geojson', '{"type":"Point","coordinates":[1,2]}')
   await panel.getByRole('alert').getByText('no LineString').waitFor()
-  await choose('way.gpx', gpx)
+  await choose('google-earth.kml', '<kml/>')
+  await panel.getByRole('alert').getByText('The file is KML, not GPX').waitFor()
+  await choose('way.gpx', gpxOf(`<trk>${segment(road)}</trk>`))
   await panel.getByText('way.gpx').waitFor()
   await panel.getByRole('img', { name: /^RSRP along the route/ }).waitFor()
   await choose('way.geojson', JSON.stringify({ type: 'Feature', geometry: { type: 'LineString', coordinates: road } }))
   await panel.getByText('way.geojson').waitFor()
   expect(await panel.getByRole('alert').count()).toBe(0)
+  const days = [road.slice(0, 20), road.slice(-20)].map((points) => `<trk>${segment(points)}</trk>`)
+  const answered = page.waitForResponse((response) => response.url().endsWith('/fleet/forecast'))
+  await choose('days.gpx', gpxOf(`<wpt lat="1" lon="2"/>${days.join('')}`))
+  await panel.getByText('Skipped: 1 waypoint.').waitFor()
+  const { lengthM, stretches } = await (await answered).json()
+  expect(stretches).toHaveLength(2)
+  const title = `${(lengthM / 1_000).toFixed(1)} km in 2 parts`
+  await panel.getByText(`days.gpx, ${title}`).waitFor()
+  await page.reload()
+  await panel.getByText(title).waitFor()
 })
 
 test('shows the fleet as a table with the same filters', async () => {
@@ -365,7 +431,7 @@ test('a link is followed although the map writes its address in the same moment'
     search.value = 'van'
     search.dispatchEvent(new Event('input', { bubbles: true }))
   }`)
-  await page.locator('.map-as-table table').waitFor()
+  await page.getByRole('table', { name: 'Devices with position and signal' }).waitFor()
 })
 
 test('imports the valid rows of a CSV file and lists the invalid row', async () => {
@@ -374,30 +440,42 @@ test('imports the valid rows of a CSV file and lists the invalid row', async () 
   const { key } = await post<{ key: string }>(`/orgs/${id}/api-keys`, { name: 'page', role: 'operator' })
   const { page } = await read('#/devices', { key })
   await page.getByRole('button', { name: 'Import CSV' }).click()
-  const rows = ['serial,name,model,tags', 'CSV-1,Crane 1,RF-310,crane;port', 'CSV-2,,RF-310,', 'CSV-3,Crane 3,RF-310,']
-  const buffer = Buffer.from(rows.join('\n'))
+  const rows = [
+    'serial,name,model,tags',
+    'CSV-1,Cr\u00e4ne 1,RF-310,crane;port',
+    'CSV-2,,RF-310,',
+    'CSV-3,Crane 3,RF-310,',
+  ]
+  const buffer = Buffer.from(rows.join('\n'), 'latin1')
   await page.getByLabel('CSV file').setInputFiles({ name: 'cranes.csv', mimeType: 'text/csv', buffer })
   await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('status').getByText('Cr\u00e4ne 1').waitFor()
+  await page.getByRole('button', { name: 'Import as Windows-1252' }).click()
   await page.getByRole('status').getByText('2 created, 1 failed').waitFor()
   expect(await page.getByRole('status').getByRole('listitem').textContent()).toBe('Line 3: name is empty.')
   await page.getByRole('button', { name: 'Done' }).click()
-  await page.getByLabel('Search by name').fill('crane')
-  await page.getByRole('link', { name: 'Crane 3' }).waitFor()
-  await expect.poll(() => page.getByRole('table').locator('tbody tr').count()).toBe(2)
+  await page.getByLabel('Search by name').fill('CRA\u0308NE')
+  await page.getByRole('link', { name: 'Cr\u00e4ne 1' }).waitFor()
+  await expect.poll(() => page.getByRole('table').locator('tbody tr').count()).toBe(1)
 })
 
-test('draws devices and coverage on a 2D canvas without WebGL2, and still opens a device', async () => {
+test('shows the fleet as a table without WebGL, and says why', async () => {
   const before = `
     const getContext = HTMLCanvasElement.prototype.getContext
     HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
       return kind === 'webgl2' || kind === 'webgl' ? null : getContext.call(this, kind, ...rest)
     }`
   const [truck] = await movingVehicles(product())
-  const { page, seesMap } = await read(`#/map?q=${truck?.name}`, { before })
-  await seesMap()
-  expect(await page.locator('.map-surface').getAttribute('data-surface')).toBe('canvas')
-  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { interval: 300 }).toBe(true)
-  await page.getByRole('complementary', { name: `Device ${truck?.name}` }).waitFor()
+  const { page } = await read(`#/map?device=${truck?.deviceId}`, { before })
+  await page.getByText('WebGL 2 is not available or is switched off').waitFor()
+  const opened = page.getByRole('link', { name: 'Open the selected device' })
+  expect(await opened.getAttribute('href')).toContain(truck?.deviceId)
+  expect(await page.getByRole('button', { name: 'Show map' }).count()).toBe(0)
+  await page.getByLabel('Find a device by name').fill(truck?.name ?? '')
+  await page.getByRole('link', { name: truck?.name ?? '', exact: true }).click()
+  await page.getByRole('heading', { name: truck?.name ?? '' }).waitFor()
+  await page.goto(`${product().url}/#/alerts?tab=places&place=new`)
+  await page.getByText('Type the coordinates of the area instead.').waitFor()
 })
 
 test('names the missing scope when a key cannot read the fleet', async () => {
@@ -469,7 +547,7 @@ test('draws a PMTiles file without a request to another origin', async () => {
   const { page, seesMap } = await read('#/map?lon=8&lat=50&z=4', {}, served.url)
   await expect.poll(() => attribution(page)).toContain('Test world')
   await seesMap()
-  const drawn = page.locator('.map-surface[data-background="map"]')
+  const drawn = page.locator('[data-background="map"]')
   await drawn.waitFor()
   await page.close()
   served.close()
@@ -555,15 +633,15 @@ test.for(['dark', 'light'] as const)(
     const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
     await look('device panel', '.device-panel .u-legend')
     await go('#/map?q=truck')
-    await look('search', '.hits li')
+    await look('search', '[aria-label="Found devices"] li')
     await go('#/map?panel=dead-zones')
     await look('dead zones', '.ranking, .panel-note')
     await go(`#/map?panel=route&route=${encodeURIComponent(alongGermany)}`)
-    await look('route', '.route-panel .panel-note, .route-panel table')
+    await look('route', '[aria-label="Route forecast"] :is(table, .panel-note)')
     await go('#/map?as=table')
-    await look('fleet table', '.map-as-table table')
+    await look('fleet table', 'table')
     await go('#/overview')
-    await look('overview', '.overview .firmware .bars')
+    await look('overview', 'section[aria-label="Firmware"] ul')
     await go('#/devices')
     await look('devices', 'a[href*=device]')
     await page.getByRole('button', { name: 'Import CSV' }).click()
@@ -586,10 +664,10 @@ test.for(['dark', 'light'] as const)(
     await look('firmware', 'table, .state')
     await go('#/jobs?new=firmware_update')
     await page.getByRole('button', { name: 'In stages' }).click()
-    await look('new job', '.stage-fields')
+    await look('new job', 'form[aria-label="New job"] ol')
     await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await look('sign-in', '.sign-in')
+    await look('sign-in', 'main h1')
     expect(found).toEqual({})
   },
 )

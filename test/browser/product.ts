@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorText } from '#core/error-text'
 import { type Access, isOnCluster, startProductProcess } from '#test/product-process'
 import { until } from '#test/until'
 
@@ -17,15 +20,32 @@ export type Product = {
  * vehicles of the demo fleet move. `environment`: settings of the apps.
  */
 export async function startProduct(environment: Record<string, string> = {}): Promise<Product> {
-  const { access, stop } = await startProductProcess(isOnCluster ? ['--cluster'] : [], environment)
+  const { access, folder, logs, stop } = await startProductProcess(isOnCluster ? ['--cluster'] : [], environment)
   const close = async () => void (await stop())
   try {
     const product = { ...connect(access), close }
-    const isMoving = async () => (await movingVehicles(product)).length > 4
-    await until('the demo fleet moves', isMoving, 60_000)
+    await until('the demo fleet moves', () => isMoving(product), 120_000)
     return product
-  } catch (error) {
+  } catch (cause) {
+    const errors = `${logs()}\n${await readFile(join(folder, 'questdb/server.log'), 'utf8')}`
+      .split('\n')
+      .filter((line) => /"level":"?(error|fatal|50|60)\b|Z [EC] /.test(line))
     await close()
+    throw new Error(
+      `The demo fleet did not start. The last errors of the apps and of QuestDB:\n${errors.slice(-10).join('\n')}`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** A response of 503 asks for another try, as it does from any client. */
+async function isMoving(product: Pick<Product, 'call'>): Promise<boolean> {
+  try {
+    return (await movingVehicles(product)).length > 4
+  } catch (error) {
+    if (errorText(error).includes('returned 503')) return false
     throw error
   }
 }

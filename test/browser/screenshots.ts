@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Browser } from 'playwright-core'
-import { encodePolyline } from '../../apps/fleet-map/src/route/polyline.ts'
+import { encodeLines } from '../../apps/fleet-map/src/route/polyline.ts'
 import { noChromium, openChromium } from './chromium.ts'
 import { connect, movingVehicles, type Product } from './product.ts'
 import { openReader } from './reader.ts'
@@ -44,8 +44,8 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   const [batch] = batches?.items ?? []
   const profile = profiles?.items.toSorted((a, b) => (b.version ?? 0) - (a.version ?? 0))[0]
   return [
-    { name: 'sign-in', place: '', sight: '.sign-in', by: 'nobody' },
-    { name: 'map', place: '#/map', sight: '.map-count strong', withMap: true },
+    { name: 'sign-in', place: '', sight: 'main h1', by: 'nobody' },
+    { name: 'map', place: '#/map', sight: '[aria-label=Filters] strong', withMap: true },
     {
       name: 'device',
       place: `#/map?device=${truck?.deviceId}&lon=${lon}&lat=${lat}&z=10`,
@@ -56,20 +56,20 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     {
       name: 'route',
       place: `#/map?panel=route&route=${encodeURIComponent(await wayOf(product, truck?.deviceId ?? ''))}`,
-      sight: '.route-panel .facts',
+      sight: '[aria-label="Route forecast"] .facts',
       withMap: true,
     },
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
-    { name: 'overview', place: '#/overview', sight: '.overview .u-legend' },
-    { name: 'devices', place: '#/devices', sight: '.totals' },
-    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '.events li' },
+    { name: 'overview', place: '#/overview', sight: '.page .u-legend' },
+    { name: 'devices', place: '#/devices', sight: '[role=status] strong' },
+    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
     { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },
     ...(rules?.items[0]
       ? [{ name: 'alert-rule', place: `#/alerts?tab=rules&rule=${rules.items[0].id}`, sight: 'dialog [name=emails]' }]
       : []),
     ...(places?.items[0]
-      ? [{ name: 'place', place: `#/alerts?tab=places&place=${places.items[0].id}`, sight: '.place-map canvas' }]
+      ? [{ name: 'place', place: `#/alerts?tab=places&place=${places.items[0].id}`, sight: 'canvas[role=region]' }]
       : []),
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
     { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
@@ -77,15 +77,15 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'profile', place: `#/profiles?profile=${profile?.id}`, sight: '[aria-label=Devices]' },
     { name: 'jobs', place: '#/jobs', sight: 'tbody tr, .state' },
     ...(batch ? [{ name: 'batch', place: `#/jobs?batch=${batch.id}`, sight: 'tbody tr' }] : []),
-    { name: 'new-job', place: '#/jobs?new=firmware_update', sight: '.job-form footer' },
+    { name: 'new-job', place: '#/jobs?new=firmware_update', sight: 'form[aria-label="New job"] footer' },
     { name: 'firmware', place: '#/jobs?show=firmware', sight: 'tbody tr, .state' },
-    { name: 'connect', place: `#/connect?org=${product.organizationId}`, sight: '.step-form', by: 'administrator' },
+    { name: 'connect', place: `#/connect?org=${product.organizationId}`, sight: 'main form', by: 'administrator' },
     ...settings.map((section): View => {
       const place = `#/settings?section=${section}&org=${product.organizationId}`
       return {
         name: `settings-${section}`,
         place,
-        sight: '.settings-content tbody tr, .state, .cards',
+        sight: 'tbody tr, .state, progress',
         by: 'administrator',
       }
     }),
@@ -97,7 +97,7 @@ async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise
   const path = `/api/router/${deviceId}/telemetry/history?kind=location&sinceMinutes=120&limit=2000`
   const { items } = await product.call<{ items: { lat: number | null; lon: number | null }[] }>('GET', path)
   const fixes = items.reverse().flatMap(({ lat, lon }) => (lat === null || lon === null ? [] : [[lon, lat] as const]))
-  return encodePolyline(fixes.filter((_, index) => index % 5 === 0))
+  return encodeLines([fixes.filter((_, index) => index % 5 === 0)])
 }
 
 async function picture(

@@ -23,10 +23,12 @@ afterAll(async () => {
 
 type Outcome = { code: number; stdout: string; stderr: string }
 
-/** Runs a script in bash, in the folder of the project that installed the package. */
+/** Runs a script in bash without the settings of the machine, in the folder of the project that installed the package. */
 const shell = async (script: string, environment: NodeJS.ProcessEnv = {}): Promise<Outcome> => {
   const options = { cwd: client.folder, env: { ...client.environment, ...environment } }
-  const outcome = await run('bash', ['-euo', 'pipefail', '-c', script], options).catch((error: Outcome) => error)
+  const outcome = await run('bash', ['--norc', '-euo', 'pipefail', '-c', script], options).catch(
+    (error: Outcome) => error,
+  )
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr }
 }
 
@@ -76,18 +78,28 @@ describe('an import', () => {
     const outcome = await shell(`routerfleet devices import devices.csv --tokens --org ${org.trim()}`, asAdmin())
     expect(outcome.code).toBe(5)
     expect(outcome.stdout).toMatch(/Created 1 devices\.[\s\S]*fld_/)
-    expect(outcome.stderr).toMatch(/1 rows failed:[\s\S]*2 +serial_taken/)
+    expect(outcome.stderr).toMatch(/1 rows failed:[\s\S]*3 +serial_taken/)
     const exported = await shell(`routerfleet devices export --org ${org.trim()}`, asAdmin())
     expect(exported.stdout).toMatch(/^id?.*serial[\s\S]*I-1/)
+    expect(await shell('routerfleet telemetry trips I-1', asAdmin())).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('The router made no trip.') },
+    })
   })
 })
 
-test('a forecast reads GPX and answers with distances', async () => {
+test('a forecast reads GPX in any encoding, answers with distances, and says what it skipped', async () => {
   const points = [0, 1, 2].map((step) => `<trkpt lon="${-8.29 + step / 100}" lat="51.84"><ele>3</ele></trkpt>`)
-  await writeFile(join(client.folder, 'route.gpx'), `<gpx><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`)
+  const segment = `<trkseg>${points.join('')}</trkseg>`
+  const write = (more: string) =>
+    writeFile(join(client.folder, 'route.gpx'), `\uFEFF<gpx>${more}<trk>${segment}</trk></gpx>`, 'utf16le')
+  await write('')
   const { code, stdout, stderr } = await shell('routerfleet forecast route.gpx', asAdmin())
   expect([code, stderr]).toEqual([0, ''])
-  expect(stdout).toMatch(/^Length 1\.4 km, with data 0\.0 km/)
+  expect(stdout).toMatch(/^Length 1\.4 km, with data \d\.\d km/)
+  await write(`<wpt lat="1" lon="2"/><trk>${segment}</trk>`)
+  const both = await shell('routerfleet forecast - < route.gpx', asAdmin())
+  expect(both).toMatchObject({ code: 0, stderr: 'Skipped: 1 waypoint.\n' })
+  expect(both.stdout).toMatch(/^Length 2\.7 km in 2 parts, with data/)
 })
 
 describe('an error is a sentence with an exit code', () => {
@@ -96,6 +108,7 @@ describe('an error is a sentence with an exit code', () => {
     [2, 'devices lisst', /unknown command 'lisst'/],
     [2, 'devices create --serial X', /required option '--name <name>' not specified/],
     [2, 'configs create Wifi --settings "{"', /^The data is not JSON/],
+    [2, 'forecast - <<< "<kml/>"', /^The file is KML, not GPX\..*GPSBabel\.$/m],
     [2, 'forecast missing.gpx', /^Cannot read missing\.gpx: it does not exist\.$/m],
     [3, '--key flk_wrong orgs list', /^The API key or token is|^[A-Z].*\.$/m],
     [3, '--profile nobody orgs list', /^There is no profile "nobody"\. Run `routerfleet login --profile nobody`\.$/m],
@@ -148,4 +161,19 @@ describe('completion in bash', () => {
   ] as const)('%s', async ([line, expected]) => {
     expect((await complete(line)).sort()).toEqual([...expected].sort())
   })
+})
+
+test('reads a file in Windows-1252 after an example of it, and other files in Unicode only', async () => {
+  const { stdout: org } = await shell('routerfleet orgs create Encodings --plan pro', asAdmin())
+  const file = Buffer.from('serial,name,model\nE-1,Z\u00fcrich,RX\n', 'latin1')
+  await writeFile(join(client.folder, 'windows.csv'), file)
+  const imported = await shell(`routerfleet devices import windows.csv --org ${org.trim()}`, asAdmin())
+  expect([imported.code, imported.stderr]).toEqual([
+    0,
+    'windows.csv is not UTF-8. It is read as Windows-1252, for example: Z\u00fcrich\n',
+  ])
+  const found = await shell(`routerfleet devices get e-1 --org ${org.trim()}`, asAdmin())
+  expect(found.stdout).toContain('Z\u00fcrich')
+  const refused = await shell(`routerfleet configs create Wifi --settings @windows.csv --org ${org.trim()}`, asAdmin())
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('it is not UTF-8')])
 })

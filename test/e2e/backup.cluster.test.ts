@@ -5,10 +5,11 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { readableByOthers } from '#test/private-data'
 import { killProcessesOn, type StartedProduct, startProduct } from '#test/started-product'
+import { refreshCoverage } from '#test/telemetry-rows'
 import { until } from '#test/until'
 
 const run = promisify(execFile)
@@ -28,7 +29,7 @@ beforeAll(async () => {
   dataDir = join(root, 'source')
   source = await startProduct(dataDir, { environment: { COUNT: '20', HISTORY_MINUTES: '30' } })
   sent = await startReporting(source)
-}, 4 * minute)
+}, 6 * minute)
 afterAll(async () => {
   await sent?.stop()
   await restored?.stop()
@@ -147,10 +148,10 @@ async function answersOf(product: StartedProduct, requests: readonly string[]) {
   return answers
 }
 
-// Coverage is at most two minutes old: QuestDB refreshes its views each minute, and cells are cached for 25 s.
-const settledMs = 125_000
+// An open dwell settles within 25 s, and cells of coverage are cached for 25 s.
+const settledMs = 60_000
 
-/** Returns the answers when they have not changed for a little more than two minutes. */
+/** Returns the answers when they have not changed for a minute, in which the views of coverage are refreshed. */
 async function settledAnswers(product: StartedProduct, requests: readonly string[]) {
   let answers = await answersOf(product, requests)
   let changedAtMs = Date.now()
@@ -158,6 +159,7 @@ async function settledAnswers(product: StartedProduct, requests: readonly string
     'the answers no longer change',
     async () => {
       const previous = answers
+      await questdb(refreshCoverage)
       answers = await answersOf(product, requests)
       if (differences(previous, answers).length > 0) changedAtMs = Date.now()
       return Date.now() - changedAtMs > settledMs
@@ -179,19 +181,21 @@ async function runJobs({ call, access }: StartedProduct): Promise<void> {
   )
 }
 
-async function questdb<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+async function questdb<Result>(work: (questdb: QuestdbSql) => Promise<Result>): Promise<Result> {
   const databases = JSON.parse(await readFile(join(dataDir, 'databases.json'), 'utf8'))
-  const client = new pg.Client({ connectionString: databases.QUESTDB_PG_URL })
-  await client.connect()
+  const sql = openQuestdbSql(databases.QUESTDB_PG_URL, { applicationName: 'test', maxConnections: 1 })
   try {
-    return await work(client)
+    return await work(sql)
   } finally {
-    await client.end()
+    await sql.end()
   }
 }
 
 const isInCheckpoint = () =>
-  questdb(async (client) => (await client.query('SELECT in_progress FROM checkpoint_status()')).rows[0].in_progress)
+  questdb(async (sql) => {
+    const [status] = await sql.query<{ in_progress: boolean }>('SELECT in_progress FROM checkpoint_status()')
+    return status?.in_progress
+  })
 
 test('a backup that is killed is refused by a restore, and the next one releases its checkpoint', {
   timeout: 4 * minute,

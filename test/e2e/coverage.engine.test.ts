@@ -25,6 +25,7 @@ function sequence(seed: number) {
 
 const rats = ['lte', 'lte', 'nr-sa', 'none', null]
 const plmns = ['27201', '27202', null]
+const modems = ['wwan0', null]
 
 /** Generates rows of a device that drives through a few cells: some without a cell or service, several per minute. */
 function drive(organizationId: string, deviceId: string, seed: number, rows: number, endMs: number): StoredRow[] {
@@ -37,8 +38,10 @@ function drive(organizationId: string, deviceId: string, seed: number, rows: num
       tsMs: endMs - index * 17_000,
       deviceId,
       organizationId,
+      modem: modems[Math.floor(next(modems.length))] ?? null,
       rat,
-      plmn: plmns[Math.floor(next(plmns.length))] ?? null,
+      plmn: rat === 'none' ? null : (plmns[Math.floor(next(plmns.length))] ?? null),
+      lostPlmn: rat === 'none' ? (plmns[Math.floor(next(plmns.length))] ?? null) : null,
       rsrpDbm: rat === 'none' ? null : Math.round(next(800) - 1_400) / 10,
       sinrDb: next(5) < 1 ? null : Math.round(next(300) - 50) / 10,
       h3Res10: isPlaced ? BigInt(`0x${h3}`) : null,

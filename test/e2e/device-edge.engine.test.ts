@@ -59,6 +59,14 @@ describe('POST /device/enroll', () => {
     expect(device.body).toMatchObject({ organizationId, serial: 'SN-NEW', model: 'RX400' })
   })
 
+  test('201 finds the registered device by a serial in another case or encoding', async () => {
+    const key = await newKey({ autoCreate: true })
+    const { body } = await enroll(key, 'K\u00fchl-7')
+    const again = await enroll(key, 'KU\u0308HL-7')
+    expect(again).toMatchObject({ status: 409, body: { code: 'already_enrolled' } })
+    expect((await admin('GET', `/devices/${body.deviceId}`)).body.serial).toBe('K\u00fchl-7')
+  })
+
   test('400 names the missing fields and enrolls no device', async () => {
     const answer = await call('POST', '/device/enroll', { enrollmentKey: await newKey({ autoCreate: true }) })
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })

@@ -34,6 +34,8 @@ describe('two copies of QuestDB', () => {
   let ingest: AppProcess
   const writers = new Map<string, AppProcess>()
   let api: TestControlPlane
+  /** Another one, which knows the writers of the first tests. */
+  let withWriters: TestControlPlane
   let organization: { id: string; key: string }
 
   const environment = () => ({
@@ -61,17 +63,21 @@ describe('two copies of QuestDB', () => {
     ])
     ingest = await startAppProcess('apps/ingest/main.ts', environment())
     await Promise.all([startWriter(a), startWriter(b)])
-    api = await startControlPlane({
+    const settings = {
       POSTGRES_URL: database.url,
       QUESTDB_URL: '',
       QUESTDB_PG_URL: '',
       QUESTDB_SERVERS: environment().QUESTDB_SERVERS,
       INGEST_URL: ingest.url,
-    })
+    }
+    api = await startControlPlane(settings)
+    const writerUrls = [...writers.values()].map(({ url }) => url).join(',')
+    withWriters = await startControlPlane({ ...settings, WRITER_URL: writerUrls })
     organization = await api.newOrganization()
   }, 300_000)
   afterAll(async () => {
     await api?.close()
+    await withWriters?.close()
     await Promise.all([ingest, ...writers.values()].map((app) => app?.stop()))
     await Promise.all([kafka?.stop(), a?.stop(), b?.stop()])
     await database?.drop()
@@ -139,6 +145,36 @@ describe('two copies of QuestDB', () => {
       const ready = await api.call('GET', '/readyz')
       return ready.status === 200 && ready
     })
+
+  /** Returns the samples of a copy by outcome, from the metrics at the address of the control plane. */
+  async function accounts(copy: string): Promise<{ accepted: number; settled: number; waiting: number }> {
+    const { body } = await withWriters.call('GET', '/metrics', { token: withWriters.platformKey })
+    const sumOf = (name: string) => {
+      const lines = String(body)
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}{`) && line.includes(`questdb="${copy}"`))
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    }
+    const outcomes = ['stored', 'replaced', 'dead_lettered'].map((outcome) =>
+      sumOf(`telemetry_samples_${outcome}_total`),
+    )
+    return {
+      accepted: sumOf('telemetry_log_samples'),
+      settled: outcomes.reduce((sum, count) => sum + count, 0),
+      waiting: sumOf('telemetry_backlog_samples'),
+    }
+  }
+  /** Waits until a copy has so many accepted samples. They are stored, replaced, in the dead letters or waiting at all times. */
+  const untilAccounted = (copy: string, accepted: number, isThere: (figures: { waiting: number }) => boolean) =>
+    until(
+      `copy ${copy} accounts for ${accepted} samples`,
+      async () => {
+        const figures = await accounts(copy)
+        expect(figures.settled + figures.waiting).toBe(figures.accepted)
+        return figures.accepted === accepted && isThere(figures)
+      },
+      waitMs,
+    )
 
   const topicSettings = (): KafkaSettings => ({
     brokers: [kafka.broker],
@@ -208,6 +244,10 @@ describe('two copies of QuestDB', () => {
     expect(metrics).toMatch(/^questdb_copy_lag_seconds\{questdb="b".*\} \d/m)
     const ofWriter = await (await fetch(`${writers.get('b')?.url}/metrics`)).text()
     expect(ofWriter).toMatch(/^telemetry_log_lag_records\{.*questdb="b".*\} 0$/m)
+    const accepted = /^telemetry_samples_accepted_total(?:\{.*\})? (\d+)$/m.exec(metrics)?.[1]
+    for (const { name } of [a, b]) {
+      await untilAccounted(name, Number(accepted), (figures) => figures.waiting === 0)
+    }
   }, 300_000)
 
   test('kill -9 of the copy that is read: reads go on with the same rows, and go back when it has caught up', async () => {
@@ -257,12 +297,16 @@ describe('two copies of QuestDB', () => {
     const left = await waiting
     expect(left?.status).toBe(503)
     expect(Number(left?.headers.get('retry-after'))).toBeGreaterThan(0)
+    const { accepted } = await accounts('b')
     await report(device, [load(startMs + 1_000, 2)])
     await untilStored(b, [device], 2)
+    await untilAccounted('b', accepted + 1, ({ waiting }) => waiting === 0)
+    await untilAccounted('a', accepted + 1, ({ waiting }) => waiting > 0)
     a.thaw()
     await untilStored(a, [device], 2)
     await untilFirstIsRead()
     expect(await rowsIn(a, [device])).toEqual({ rows: 2, distinct: 2 })
+    await untilAccounted('a', accepted + 1, ({ waiting }) => waiting === 0)
   }, 300_000)
 
   test('no copy is fresh: /readyz says so, reads go on, and the map gets what is stored late', async () => {

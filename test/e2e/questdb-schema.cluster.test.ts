@@ -5,12 +5,13 @@ import { cellToParent, latLngToCell } from 'h3-js'
 import { expect, test, vi } from 'vitest'
 import { newId } from '#core/ids'
 import { createFirstRefreshes } from '#questdb/schema/first-refreshes'
-import { applySchema } from '#questdb/schema/schema'
+import { applySchema, hasSchema } from '#questdb/schema/schema'
 import { paceViews } from '#questdb/schema/view-pace'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { longOfH3 } from '#questdb/votes/h3-index'
+import { createTableSql, tables } from '#telemetry/rows/tables'
 import { createUntilAvailable } from '#telemetry-writer/store/until-available'
-import { storeRows } from '#test/telemetry-rows'
+import { applied, storeRows } from '#test/telemetry-rows'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
 
 test('several processes apply the schema to a new QuestDB at the same time', async () => {
@@ -41,7 +42,11 @@ test('only a view whose query changed is rebuilt, with those that depend on it',
     await vi.waitFor(async () => {
       for (const path of states) await truncate(path)
       const known = await questdb.query<{ view_name: string }>('SELECT view_name FROM materialized_views()')
-      expect(known.map((row) => row.view_name).sort()).toEqual(['coverage_1h', 'coverage_device_1h'])
+      expect(known.map((row) => row.view_name).sort()).toEqual([
+        'coverage_1h',
+        'coverage_device_1h',
+        'coverage_moment_1h',
+      ])
     })
     await applySchema(watched, { ttlDays: 30 })
     expect(dropped).toEqual([])
@@ -53,11 +58,77 @@ test('only a view whose query changed is rebuilt, with those that depend on it',
     )
     await applySchema(watched, { ttlDays: 30 })
     expect(dropped).toEqual([
+      'DROP MATERIALIZED VIEW IF EXISTS coverage_moment_1h',
       'DROP MATERIALIZED VIEW IF EXISTS coverage_device_1h',
       'DROP MATERIALIZED VIEW IF EXISTS coverage_1h',
     ])
     const columns = await questdb.query<{ column: string }>('SHOW COLUMNS FROM coverage_1h')
     expect(columns.map(({ column }) => column)).toContain('rsrp_bin')
+  })
+}, 180_000)
+
+test('tables of a version that knew one modem keep their rows, and tell modems apart afterwards', async () => {
+  await withQuestdb(async ({ connections: [questdb] }) => {
+    const [deviceId, organizationId] = [newId(), newId()]
+    const added = new Set(['modem', 'simPlmn', 'lostPlmn'])
+    for (const table of Object.values(tables)) {
+      const columns = table.columns.filter(({ key }) => !added.has(key))
+      await questdb.query(createTableSql({ ...table, columns, sourceColumns: [] }, 30))
+    }
+    const [startMs, rows] = [Date.now() - 60_000, 20]
+    const ids = `'${deviceId}', '${organizationId}'`
+    const timeOf = (row: number) => `'${new Date(startMs + row * 1_000).toISOString()}'`
+    const insertOld = (table: string, column: string, value: string) => {
+      const tuples = Array.from({ length: rows }, (_, row) => `(${timeOf(row)}, ${ids}, ${timeOf(row)}, ${value})`)
+      return questdb.query(
+        `INSERT INTO ${table} (ts, device_id, org_id, received_at, ${column}) VALUES ${tuples.join(', ')}`,
+      )
+    }
+    const storeOld = async () => {
+      await insertOld('cellular', 'rsrp_dbm', '-90')
+      await insertOld('connection', 'interface', "'wwan0'")
+    }
+    await storeOld()
+    // Ends at each statement that changes something, as a killed process does.
+    let allowed = 0
+    const isChange = (text: string) => /^(ALTER|CREATE|DROP)/.test(text)
+    for (let isDone = false; !isDone; allowed++) {
+      let changes = 0
+      const killed: QuestdbSql = {
+        ...questdb,
+        query: async (text, ...rest) => {
+          if (isChange(text) && changes++ > allowed) throw new Error('killed')
+          return questdb.query(text, ...rest)
+        },
+      }
+      isDone = await applySchema(killed, { ttlDays: 30 }).then(
+        () => true,
+        () => false,
+      )
+      expect(await hasSchema(questdb)).toBe(isDone)
+    }
+    expect(allowed).toBeGreaterThan(5)
+    // The previous version may still run, and what the log has is stored again.
+    await storeOld()
+    const again = Array.from({ length: rows }, (_, row) => ({ tsMs: startMs + row * 1_000, deviceId, organizationId }))
+    const modems = [null, 'wwan0', 'wwan1']
+    for (const modem of modems) {
+      await storeRows(
+        questdb,
+        'cellular',
+        again.map((row) => ({ ...row, modem })),
+      )
+      await storeRows(
+        questdb,
+        'connection',
+        again.map((row) => ({ ...row, modem, interface: 'wwan0' })),
+      )
+    }
+    for (const table of ['cellular', 'connection']) {
+      await applied(questdb, table)
+      const counts = await questdb.query(`SELECT modem, count() AS rows FROM ${table} GROUP BY modem ORDER BY modem`)
+      expect(counts).toEqual(modems.map((modem) => ({ modem, rows: String(rows) })))
+    }
   })
 }, 180_000)
 
@@ -125,6 +196,7 @@ async function expectPacedViews(questdb: QuestdbSql): Promise<void> {
   const hourly = (minutes: number) => [
     `coverage_1h ${minutes} 20000`,
     'coverage_device_1h 1 20000',
+    'coverage_moment_1h 1 20000',
     'coverage_vote_1m 1 0',
   ]
   await vi.waitFor(async () => expect(await periods()).toEqual(hourly(1)), 20_000)
@@ -137,6 +209,6 @@ async function expectPacedViews(questdb: QuestdbSql): Promise<void> {
   }, 20_000)
   await vi.waitFor(async () => {
     const states = await questdb.query<{ view_status: string }>('SELECT view_status FROM materialized_views()')
-    expect(states.map((row) => row.view_status)).toEqual(['valid', 'valid', 'valid'])
+    expect(states.map((row) => row.view_status)).toEqual(['valid', 'valid', 'valid', 'valid'])
   }, 20_000)
 }

@@ -5,10 +5,12 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '#test/database'
 import { readableByOthers } from '#test/private-data'
 import { questdbConnection } from '#test/questdb'
+import { endsOfLogs } from '#test/started-product'
+import { until } from '#test/until'
 import { freePort } from '../../apps/stack/engines/process.ts'
 
 const repository = join(import.meta.dirname, '../..')
@@ -16,14 +18,14 @@ const root = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
 const dataDir = join(root, 'data')
 const minute = 60_000
 
-type Run = { child: ChildProcess; output(): string; saw(text: string): Promise<void> }
+type Run = { child: ChildProcess; output(): string; saw(text: string): Promise<true> }
 
 const started: ChildProcess[] = []
-afterAll(async () => {
-  for (const child of started) if (child.exitCode === null) child.kill('SIGTERM')
+afterEach(async () => {
+  for (const child of started.splice(0)) if (child.exitCode === null) child.kill('SIGTERM')
   await vi.waitFor(() => expect(processesOnFolder()).toEqual([]), { timeout: minute }).catch(killAll)
-  await rm(root, { recursive: true, force: true })
 }, 2 * minute)
+afterAll(() => rm(root, { recursive: true, force: true }))
 
 /** Stops databases that a failed test left without a supervisor. */
 function killAll(): void {
@@ -38,7 +40,10 @@ function start(folder = dataDir, environment: Record<string, string> = {}): Run 
   started.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const saw = (text: string) => expect.poll(() => output, { timeout: minute }).toContain(text)
+  const saw = (text: string) =>
+    until(`the start prints "${text}"`, async () => output.includes(text), 3 * minute).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${output}\n${endsOfLogs(folder)}`)
+    })
   return { child, output: () => output, saw }
 }
 
@@ -93,7 +98,7 @@ async function prepareGateway(organizationId: string) {
 }
 
 test('npm start serves, restarts parts, survives a kill and leaves no processes', {
-  timeout: 4 * minute,
+  timeout: 8 * minute,
 }, async () => {
   const first = start()
   await first.saw('Ready: http://127.0.0.1:')
@@ -152,7 +157,7 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   expect(await readFile(secret, 'utf8')).toBe('')
 })
 
-test('databases from the environment replace the embedded ones', { timeout: 3 * minute }, async () => {
+test('databases from the environment replace the embedded ones', { timeout: 5 * minute }, async () => {
   const folder = join(root, 'external')
   const database = await createTestDatabase()
   const { httpUrl, pgUrl, user, password } = questdbConnection()
@@ -170,6 +175,20 @@ test('databases from the environment replace the embedded ones', { timeout: 3 * 
   expect(organizations.status).toBe(200)
   expect(await readdir(folder)).not.toEqual(expect.arrayContaining(['postgres']))
   expect(await readdir(folder)).not.toEqual(expect.arrayContaining(['questdb']))
+  run.child.kill('SIGTERM')
+  expect(await once(run.child, 'exit')).toEqual([0, null])
+  await database.drop()
+})
+
+test('SIGTERM ends a start that waits for QuestDB', { timeout: 3 * minute }, async () => {
+  const database = await createTestDatabase()
+  const port = await freePort()
+  const run = start(join(root, 'waiting'), {
+    POSTGRES_URL: database.url,
+    QUESTDB_URL: `http://127.0.0.1:${port}`,
+    QUESTDB_PG_URL: `postgresql://admin:quest@127.0.0.1:${port}/qdb`,
+  })
+  await run.saw('waiting for all parts')
   run.child.kill('SIGTERM')
   expect(await once(run.child, 'exit')).toEqual([0, null])
   await database.drop()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type OtelCollector, otelCollectorMissing, startOtelCollector } from '#test/otel-collector'
 import { isOnCluster } from '#test/product-process'
 import { type ReceivedSpan, startSpanReceiver } from '#test/span-receiver'
@@ -58,13 +58,12 @@ const toDispatch = [
   'worker: jobs dispatch',
 ]
 
-// The settings of this service are not those of a cluster.
-const alone = test.skipIf(isOnCluster)
+beforeEach(({ skip }) => skip(isOnCluster, 'The settings of this service are not those of a cluster.'))
 
 /** How the spans of these tests reach them. */
 const through = otelCollectorMissing === null ? ', through an OpenTelemetry collector' : ''
 
-alone(`one trace leads from the request for a group reboot to the router that runs it${through}`, async () => {
+test(`one trace leads from the request for a group reboot to the router that runs it${through}`, async () => {
   const { orgId, deviceId, token, groupId } = await createFleet()
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const caller = '00f067aa0ba902b7'
@@ -97,7 +96,7 @@ alone(`one trace leads from the request for a group reboot to the router that ru
   for (const { startMs, endMs } of spans) expect(endMs).toBeGreaterThanOrEqual(startMs)
 })
 
-alone('a job for a single router has a trace of its own', async () => {
+test('a job for a single router has a trace of its own', async () => {
   const { token, deviceId } = await (async () => {
     const { id: organizationId } = await call(service.adminKey, 'POST', '/orgs', { name: 'Single', plan: 'enterprise' })
     const device = { organizationId, serial: 'SN-2', name: 'Ferry 2', model: 'RX-500' }

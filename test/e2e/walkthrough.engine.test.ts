@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const shell = (script: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
+const shell = (script: string) => run('bash', ['--norc', '-euo', 'pipefail', '-c', script], { cwd: folder })
 
 test('the first steps of the README run unchanged', async () => {
   const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')

@@ -24,7 +24,7 @@ async function newRouter() {
 describe('GET /device/jobs/next', () => {
   test('200 at once for a router that waits, within a moment of the job being made', async () => {
     const router = await newRouter()
-    const waiting = router.next(20)
+    const waiting = router.next(50)
     await delay(300)
     const madeMs = performance.now()
     const job = await createDeviceJob(router.ctx, {
@@ -33,7 +33,8 @@ describe('GET /device/jobs/next', () => {
       parameters: { delaySeconds: 5 },
     })
     const answer = await waiting
-    expect(performance.now() - madeMs).toBeLessThan(2_000)
+    // Generous for a busy machine. Without a notice, the router would wait for all of its 50 s.
+    expect(performance.now() - madeMs).toBeLessThan(10_000)
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({
       id: job.id,

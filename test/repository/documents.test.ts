@@ -6,15 +6,6 @@ const repository = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(repository, path), 'utf8')
 const readme = read('README.md')
 
-// docs/router-agent.md lists the settings of the agent, which are also command line options.
-const configurations = globSync('apps/*/config.ts', { cwd: repository, exclude: ['apps/router-agent/**'] })
-
-test.each(configurations)('the README documents every variable of %s', (path) => {
-  const variables = [...read(path).matchAll(/^\s+([A-Z][A-Z0-9_]+):/gm)].map(([, name = '']) => name)
-  expect(variables.length).toBeGreaterThan(0)
-  expect(variables.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
-})
-
 test('the README lists exactly the folders of apps and libs', () => {
   const named = [...readme.matchAll(/^((?:apps|libs)\/[\w-]+) {2,}/gm)].map(([, folder]) => folder)
   expect(named.toSorted()).toEqual(globSync(['apps/*', 'libs/*'], { cwd: repository }).toSorted())

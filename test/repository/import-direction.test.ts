@@ -14,6 +14,7 @@ const mayImport: Record<string, readonly string[]> = {
   'device-edge': ['core', 'fleet'],
   alerts: ['core', 'questdb', 'postgres', 'fleet'],
   'fleet-map': ['core', 'http', 'telemetry', 'questdb', 'postgres', 'fleet'],
+  reads: ['core', 'telemetry', 'questdb', 'postgres', 'fleet', 'alerts', 'fleet-map'],
   redis: ['core'],
   queue: ['core', 'redis', 'postgres', 'fleet'],
   http: ['core', 'redis'],
@@ -46,6 +47,19 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     device: ['server'],
     writer: ['server'],
   },
+  'fleet-map': {
+    '': [],
+    live: [''],
+    places: [''],
+    views: [],
+    towns: [],
+    selection: ['', 'live'],
+    coverage: ['', 'towns'],
+    dwells: ['', 'live', 'places', 'towns'],
+    gps: ['', 'live', 'places', 'selection', 'coverage', 'dwells'],
+    streams: ['', 'gps'],
+    tiles: ['', 'live', 'selection', 'coverage', 'dwells'],
+  },
   'telemetry-writer': {
     store: [],
     tracks: [],
@@ -55,6 +69,18 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     realign: ['store', 'tracks', 'states', 'reports'],
     'dead-letters': [],
     '': ['store', 'tracks', 'recovery', 'states', 'reports', 'realign', 'dead-letters'],
+  },
+}
+
+/** The same of apps. */
+const appRoomsMayImport: typeof roomsMayImport = {
+  ingest: {
+    http: [],
+    access: ['http'],
+    jobs: ['http', 'access'],
+    report: ['http', 'access', 'jobs'],
+    writer: ['report'],
+    '': ['http', 'access', 'jobs', 'report', 'writer'],
   },
 }
 
@@ -101,16 +127,19 @@ test('libraries import only what lies below them', () => {
 })
 
 /** The room of a module: `votes` for `libs/questdb/votes/coverage.ts` and `#questdb/votes/coverage`. */
-const roomOf = (path: string): string => path.replace(/^(?:#|libs\/)[^/]+\//, '').match(/^(.*)\//)?.[1] ?? ''
+const roomOf = (path: string): string => path.replace(/^(?:#|libs\/|apps\/)[^/]+\//, '').match(/^(.*)\//)?.[1] ?? ''
 
-describe('rooms inside a library', () => {
-  test.each(Object.entries(roomsMayImport))('%s', (library, rooms) => {
-    const modules = production.filter(({ layer, owner }) => layer === 'libs' && owner === library)
+describe.each([
+  ['libs', roomsMayImport],
+  ['apps', appRoomsMayImport],
+])('rooms inside %s', (folder, owners) => {
+  test.each(Object.entries(owners))('%s', (name, rooms) => {
+    const modules = production.filter(({ layer, owner }) => layer === folder && owner === name)
     expect([...new Set(modules.map(({ path }) => roomOf(path)))].sort()).toEqual(Object.keys(rooms).sort())
     const upward = offences(modules, (imported, { path }) => {
-      const isOwn = imported.startsWith(`#${library}/`) || imported.startsWith(`libs/${library}/`)
+      const isOwn = imported.startsWith(`#${name}/`) || imported.startsWith(`${folder}/${name}/`)
       const [from, to] = [roomOf(path), roomOf(imported)]
-      return isOwn && from !== to && !rooms[from]?.includes(to) && `${from || library} may not import ${to || library}`
+      return isOwn && from !== to && !rooms[from]?.includes(to) && `${from || name} may not import ${to || name}`
     })
     expect(upward).toEqual([])
   })
@@ -149,7 +178,7 @@ test('there are no barrels and no default exports', () => {
 })
 
 test('no import cycles, type imports included', () => {
-  const all = [...sources, ...readSources(['apps/**/*.mjs', 'bench/**/*.ts', 'test/**/*.ts'])]
+  const all = [...sources, ...readSources(['apps/**/*.mjs', '{bench,clients,docker,test}/**/*.{ts,tsx,mjs}'])]
   expect(findCycles(all).map((cycle) => cycle.join(' → '))).toEqual([])
 })
 

@@ -201,6 +201,7 @@ export const entries: Record<string, Entry> = {
 
   'GET /api/{modelSegment}/{deviceId}/telemetry/latest': {},
   'GET /api/{modelSegment}/{deviceId}/telemetry/history': {},
+  'GET /api/{modelSegment}/{deviceId}/telemetry/data-use': {},
   'GET /fleet/gps': { foreign: 'own' },
   'GET /fleet/gps/stream': { query: ({ orgId }) => `?orgId=${orgId}` },
   'GET /fleet/coverage': { foreign: 'own' },
@@ -219,6 +220,7 @@ export const entries: Record<string, Entry> = {
     createsNothing: 'A query.',
   },
   'GET /fleet/dwells': { foreign: 'own' },
+  'GET /fleet/trips': { foreign: 'own' },
   'GET /orgs/{orgId}/views': {},
   'POST /orgs/{orgId}/views': {
     json: () => ({ name: 'Night', place: 'map' }),

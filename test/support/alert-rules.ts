@@ -1,12 +1,12 @@
 import { createAlertRule } from '#alerts/rules/change'
-import type { Condition } from '#alerts/rules/condition'
+import type { AlertCondition } from '#alerts/rules/condition'
 import type { AlertRule, RuleSettings } from '#alerts/rules/rule'
 import type { FleetContext } from '#fleet/context'
 
 /** Creates an alert rule for all devices of an organization, unless the settings say otherwise. Its addresses are confirmed. */
 export async function newAlertRule(
   { ctx, organizationId }: { ctx: FleetContext; organizationId: string },
-  condition: Condition,
+  condition: AlertCondition,
   settings: Partial<RuleSettings> = {},
 ): Promise<AlertRule> {
   const { rule } = await createAlertRule(ctx, {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errorText } from '#core/error-text'
 import { findJava } from '../../apps/stack/engines/java.ts'
 import { type KafkaCluster, type KafkaEngine, type KafkaPorts, startKafka } from '../../apps/stack/engines/kafka.ts'
 import { kafkaJars, kafkaProgram } from '../../apps/stack/engines/kafka-program.ts'
@@ -23,10 +24,7 @@ export type TestKafka = {
 
 /** Returns why no broker can be started here, or undefined if it can. Downloads the jars on first use. */
 export const whyNoKafka = (): Promise<string | undefined> =>
-  Promise.all([findJava(kafkaProgram, javaHome), kafkaJars(cacheDir)]).then(
-    () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  )
+  Promise.all([findJava(kafkaProgram, javaHome), kafkaJars(cacheDir)]).then(() => undefined, errorText)
 
 /** Starts a broker with an empty folder, alone or as a member of a cluster. */
 export async function startTestKafka(member?: { ports: KafkaPorts; cluster: KafkaCluster }): Promise<TestKafka> {

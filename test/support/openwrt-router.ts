@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events'
 import {
   chmodSync,
-  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -88,10 +88,9 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
   const curl = execFileSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).trim()
   for (const applet of applets) if (applet !== 'reboot') symlinkSync(busybox, join(bin, applet))
   symlinkSync(curl, join(bin, 'curl'))
-  for (const file of ['base', 'buffer', 'collect', 'config', 'firmware', 'jobs'])
-    copyFileSync(join(package_, `usr/lib/routerfleet/${file}.sh`), join(library, `${file}.sh`))
-  copyFileSync(join(package_, 'usr/lib/routerfleet/flatten.awk'), join(library, 'flatten.awk'))
-  for (const file of ['uptime', 'loadavg', 'meminfo']) writeFileSync(join(proc, file), readFileSync(`/proc/${file}`))
+  cpSync(join(package_, 'usr/lib/routerfleet'), library, { recursive: true })
+  for (const file of ['loadavg', 'meminfo']) writeFileSync(join(proc, file), readFileSync(`/proc/${file}`))
+  symlinkSync('/proc/uptime', join(proc, 'uptime'))
   writeFileSync(join(folder, 'release'), "DISTRIB_RELEASE='23.05.2'\n")
   const agent = join(package_, 'usr/sbin/routerfleet-agent')
   const env = {
@@ -101,7 +100,10 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
     STATE_DIR: join(folder, 'state'),
     RUN_DIR: join(folder, 'run'),
     PROC: proc,
+    SYS: join(folder, 'sys'),
+    DEV: join(folder, 'dev'),
     RELEASE_FILE: join(folder, 'release'),
+    PACKAGES: join(folder, 'packages'),
     FIRMWARE_KEYS: join(folder, 'keys'),
     MODEL: 'OpenWrt One',
     INTERVAL: '1',
@@ -142,8 +144,8 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
     startScript,
     stop,
     run(script, input = '') {
-      const files = ['base', 'buffer', 'collect', 'jobs', 'config', 'firmware'].map((name) => `. "$LIB_DIR/${name}.sh"`)
-      const { status, stdout, stderr } = spawnSync(join(bin, 'ash'), ['-c', [...files, script].join('\n')], {
+      const functions = '. "$LIB_DIR/base.sh"; for file in "$LIB_DIR"/*.sh; do . "$file"; done'
+      const { status, stdout, stderr } = spawnSync(join(bin, 'ash'), ['-c', `${functions}\n${script}`], {
         env,
         input,
         encoding: 'utf8',

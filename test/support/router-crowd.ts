@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '#core/clock'
-import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fleet/jobs/delivery'
+import { type HandedOutJob, type JobDevice, reportJob, takeJobs } from '#fleet/jobs/delivery'
 import type { Pool } from '#postgres/pool'
 
 export type RouterCrowd = {
@@ -42,7 +42,7 @@ export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: 
     await delay(200)
   }
 
-  async function round(devices: readonly DeviceIdentity[]): Promise<void> {
+  async function round(devices: readonly JobDevice[]): Promise<void> {
     const handedOut = await takeJobs(system, devices).catch(retryLater)
     if (!handedOut) return
     const kept = [...handedOut].filter(() => !lost())

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { until } from './until.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
-const startLimitMs = 120_000
+// A small machine that runs other tests may need minutes.
+const startLimitMs = 240_000
 
 type Access = { baseUrl: string; adminKey: string; demoKey: string; demoOrganizationId: string }
 
@@ -41,8 +42,9 @@ export async function startProduct(
     },
     startLimitMs,
   ).catch(async (error: unknown) => {
+    const state = `${output}\n${endsOfLogs(dataDir)}`
     await stop(child, gone)
-    throw error
+    throw new Error(`${String(error)}\n${state}`)
   })
   const access: Access = JSON.parse(await readFile(join(dataDir, 'access.json'), 'utf8'))
   return {
@@ -51,6 +53,12 @@ export async function startProduct(
     call: (method, path, body, key = access.adminKey) => callApi(access.baseUrl, method, path, body, key),
     stop: () => stop(child, gone),
   }
+}
+
+/** Returns the last lines of the log of each part of the product that runs on `dataDir`. */
+export function endsOfLogs(dataDir: string): string {
+  const logs = globSync(['logs/*.log', '*/server.log'].map((pattern) => join(dataDir, pattern)))
+  return logs.map((path) => [path, ...readFileSync(path, 'utf8').trim().split('\n').slice(-20)].join('\n')).join('\n\n')
 }
 
 async function stop(child: ChildProcess, gone: Promise<[number | null]>): Promise<number | null> {

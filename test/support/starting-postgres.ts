@@ -13,7 +13,7 @@ export type StartingPostgres = {
    */
   loseListeners(): void
   losses(): number
-  /** How many connections have sent LISTEN. */
+  /** How many connections listen. One that is lost before the response to LISTEN need not be opened again. */
   listeners(): number
   /** Stops forwarding responses on the open connections, but keeps them open. */
   silenceConnections(): void
@@ -45,8 +45,8 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     upstream.on('error', () => client.destroy())
     upstream.on('close', () => client.destroy())
     client.on('close', () => upstream.destroy())
-    client.on('data', (bytes: Buffer) => {
-      if (bytes.includes('LISTEN')) listeners.add(client)
+    upstream.on('data', (bytes: Buffer) => {
+      if (bytes.includes(listening)) listeners.add(client)
     })
     client.pipe(upstream)
     if (losesNew) {
@@ -98,6 +98,8 @@ const startingUp = errorResponse({ S: 'FATAL', V: 'FATAL', C: '57P03', M: 'the d
 
 /** The same with SQLSTATE 57P01 (admin_shutdown), which a server process sends when the main process was killed. */
 const terminated = errorResponse({ S: 'FATAL', V: 'FATAL', C: '57P01', M: 'terminating connection' })
+/** The end of the message CommandComplete of LISTEN. */
+const listening = Buffer.from('LISTEN\0')
 /** The message ReadyForQuery, outside of a transaction. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 

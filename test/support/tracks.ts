@@ -21,9 +21,13 @@ export function cellularRow(tsMs: number, fields: Partial<CellularRow> = {}): Ce
     alignedFixAgeMs: null,
     h3Res10: null,
     h3Res5: null,
+    lostPlmn: null,
     ...fields,
   }
 }
+
+/** The modems of a device: the only one, which has no name, or two that sample at the same times. */
+export const modems = fc.constantFrom<(string | null)[][]>([null], ['wwan0', 'wwan1'])
 
 const leg = fc.record({
   /** Standing, moving slowly, driving, or jumping. */

@@ -1,13 +1,14 @@
 import type { Device } from '#fleet/devices/device'
 import { type CsvValue, csvLines } from '../http/csv.ts'
+import { cellOfTags, cellOfText } from './csv-cells.ts'
 
 const columns: Record<string, (device: Device) => CsvValue> = {
   id: (device) => device.id,
   organizationId: (device) => device.organizationId,
-  serial: (device) => device.serial,
-  name: (device) => device.name,
-  model: (device) => device.model,
-  tags: (device) => device.tags.join(';'),
+  serial: (device) => cellOfText(device.serial),
+  name: (device) => cellOfText(device.name),
+  model: (device) => cellOfText(device.model),
+  tags: (device) => cellOfText(cellOfTags(device.tags)),
   status: (device) => device.status,
   lastSeenAt: (device) => device.lastSeenAt,
   firmware: (device) => device.firmware,

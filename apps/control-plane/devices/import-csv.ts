@@ -12,27 +12,36 @@ type CsvRecord = { cells: string[]; line: number }
 
 /** The separators that spreadsheets write, depending on the country. The header decides. */
 const separators = [',', ';', '\t'] as const
-export type Separator = (typeof separators)[number]
+type Separator = (typeof separators)[number]
 
-/** The separator that is most frequent in the first line. */
+/** The first line with which a file names its separator to Excel. */
+const separatorLine = /^\ufeff?"?sep=([,;\t])"?[\r\n]/i
+
+/** The separator that the file names, or else the one that is most frequent in the first line. */
 export function separatorOf(text: string): Separator {
+  const named = separatorLine.exec(text)?.[1]
+  if (named !== undefined) return named as Separator
   const header = text.slice(0, maxRecordBytes).split(/[\r\n]/, 1)[0] ?? ''
   const count = (separator: Separator) => header.split(separator).length
   return separators.reduce((best, separator) => (count(separator) > count(best) ? separator : best))
 }
 
 /**
- * The records of a CSV text, without blank lines. Accepts the quoting of spreadsheets. Processes the text in slices, so
- * that other requests can run between them. Throws 400 `invalid_csv` with the number of the invalid line.
+ * The records of a CSV text, without those that have only empty cells and the line that names the separator. Accepts the
+ * quoting of spreadsheets, and quotes inside a cell that has none around it, such as `12" mast`. Processes the text in slices,
+ * so that other requests can run between them. Throws 400 `invalid_csv` with the number of the invalid line.
  */
 export async function* readCsv(text: string, separator: Separator): AsyncGenerator<CsvRecord> {
   const records = Readable.from(slicesOf(text)).compose(
     parse({
       bom: true,
       delimiter: separator,
+      from_line: separatorLine.test(text) ? 2 : 1,
       info: true,
       relax_column_count: true,
+      relax_quotes: true,
       skip_empty_lines: true,
+      skip_records_with_empty_values: true,
       max_record_size: maxRecordBytes,
     }),
   )

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** The problems of a row as sentences about its columns. */
+/** The problems of a row as sentences about its columns. The schema must report its input. */
 export const faultsOf = (error: z.ZodError): string => error.issues.map(sentenceOf).join(' ')
 
 function sentenceOf(issue: z.core.$ZodIssue): string {
@@ -10,7 +10,7 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return issue.input === undefined && column !== undefined
         ? `${subject} is missing.`
-        : `${subject} must be ${issue.expected === 'array' ? 'a list' : `a ${issue.expected}`}.`
+        : `${subject} must be ${nameOf[issue.expected] ?? issue.expected}, not ${kindOf(issue.input)}.`
     case 'too_small':
       return issue.origin === 'string' && Number(issue.minimum) <= 1
         ? `${subject} is empty.`
@@ -26,4 +26,12 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     default:
       return `${subject}: ${issue.message}`
   }
+}
+
+const nameOf: Readonly<Record<string, string>> = { array: 'a list', object: 'an object', string: 'text in quotes' }
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `the ${typeof value} ${value}`
 }

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exportColumns } from './export-rows.ts'
+import type { Device } from '#fleet/devices/device'
+import { fieldMissing, readField } from '#test/field'
+import { exportColumns, exportFormats } from './export-rows.ts'
 import { readImportRows } from './import-rows.ts'
 
 const mebibyte = 1024 ** 2
@@ -73,6 +76,19 @@ describe('the rows of an import', () => {
     expect(await readImportRows('serial\tname\tmodel\ttags\na\tBus, 1\tc\tbus,night\n', 'csv')).toEqual(expected)
   })
 
+  test.each(['sep=;', 'SEP=,', 'sep=\t', '\ufeffsep=;', '"sep=;"'])('%j names the separator', async (line) => {
+    const separator = line.includes('\t') ? '\t' : line.includes(',') ? ',' : ';'
+    const rows = [
+      ['serial', 'name', 'model'],
+      ['a', 'Bus', 'c'],
+      ['b', '', 'c'],
+    ].map((row) => row.join(separator))
+    expect(await readImportRows([line, ...rows].join('\r\n'), 'csv')).toEqual([
+      { line: 3, hasTags: false, device: { serial: 'a', name: 'Bus', model: 'c', tags: [] } },
+      { line: 4, code: 'invalid_row', detail: 'name is empty.' },
+    ])
+  })
+
   test('the columns of an export are accepted, and those that cannot be set are ignored', async () => {
     const text = `${exportColumns.join(',')}\r\n1,2,'=a,"Bus, 1",c,bus;night,online,,,,,,,,,\r\n`
     const device = { serial: '=a', name: 'Bus, 1', model: 'c', tags: ['bus', 'night'] }
@@ -89,6 +105,96 @@ describe('the rows of an import', () => {
       [6, 'name is longer than 200 characters.'],
       [7, 'serial is empty. model is missing.'],
     ])
+  })
+
+  test('an import reads what an export has written, whatever the words contain', async () => {
+    const sign = fc.constantFrom(...`=+-@'"；;,\\＝＠ abü0`)
+    const words = fc.string({ unit: sign, minLength: 1, maxLength: 8 }).filter((text) => /^\S+( \S+)*$/.test(text))
+    const device = fc.record({
+      serial: words,
+      name: words,
+      model: words,
+      tags: fc.uniqueArray(words, { maxLength: 4 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(device, { minLength: 1 }), async (devices) => {
+        const { head, lines } = exportFormats.csv
+        const file = head + lines(devices.map((one) => ({ ...one }) as Device))
+        const rows = await readImportRows(file, 'csv')
+        expect(rows.map((row) => 'device' in row && row.device)).toEqual(devices)
+      }),
+    )
+  })
+
+  test('a row and the last columns without content are skipped; names of columns can have any case', async () => {
+    const text = 'Serial, NAME ,model,TAGS,configprofileID,,\r\nA,Bus,R,a,7,,\r\n,,,,,,\r\n , ,,\r\n;,,\r\nB,Bus,R\r\n'
+    const device = { name: 'Bus', model: 'R' }
+    expect(await readImportRows(text, 'csv')).toEqual([
+      { line: 2, hasTags: true, device: { serial: 'A', ...device, tags: ['a'] } },
+      { line: 5, code: 'invalid_row', detail: 'name is empty. model is empty.' },
+      { line: 6, hasTags: true, device: { serial: 'B', ...device, tags: [] } },
+    ])
+    const surplus = await readImportRows('serial,name,model,,\nA,Bus,R,,x\n', 'csv')
+    expect(surplus).toMatchObject([{ detail: 'The row has surplus cells: more than the first line has columns.' }])
+  })
+
+  test('quotes inside a cell are text, and a text formula is its text', async () => {
+    const rows = ['="0012",Mast 12" high,5 1/4",a"b;"c', '"=""0""""1""","say ""hi""",R,"""x;y"" ;z"']
+    expect(await readImportRows(['serial,name,model,tags', ...rows].join('\n'), 'csv')).toMatchObject([
+      { device: { serial: '0012', name: 'Mast 12" high', model: '5 1/4"', tags: ['a"b', '"c'] } },
+      { device: { serial: '0"1', name: 'say "hi"', model: 'R', tags: ['x;y', 'z'] } },
+    ])
+  })
+
+  test.each(['8.61234E+14', '8,61234e+14', '1E+15', '-2.5E-7'])(
+    'the serial %s is refused with the reason',
+    async (serial) => {
+      const failed = [{ detail: expect.stringContaining(`serial: ${serial} is a number in scientific notation`) }]
+      expect(await readImportRows(`serial;name;model\n${serial};Bus;R\n`, 'csv')).toMatchObject(failed)
+      const line = JSON.stringify({ serial, name: 'Bus', model: 'R' })
+      expect(await readImportRows(line, 'ndjson')).toMatchObject(failed)
+    },
+  )
+
+  test.each(['12E5', '1E10', 'E+5', '861234567890123'])('the serial %s is accepted', async (serial) => {
+    expect(await readImportRows(`serial,name,model\n${serial},Bus,R\n`, 'csv')).toMatchObject([{ device: { serial } }])
+  })
+
+  test('another type than text is named', async () => {
+    const rows = [
+      { serial: 12 },
+      { serial: null },
+      { serial: true },
+      { serial: ['a'] },
+      {},
+      { tags: 'a' },
+      { tags: [1] },
+    ]
+    const text = rows.map((row) => JSON.stringify({ serial: 's', name: 'n', model: 'm', ...row })).join('\n')
+    const read = await readImportRows(`${text}\n{"name":"n","model":"m"}\n[]`, 'ndjson')
+    expect(read.map((row) => 'detail' in row && row.detail)).toEqual([
+      'serial must be text in quotes, not the number 12.',
+      'serial must be text in quotes, not null.',
+      'serial must be text in quotes, not the boolean true.',
+      'serial must be text in quotes, not a list.',
+      false,
+      'tags must be a list, not text.',
+      'A tag must be text in quotes, not the number 1.',
+      'serial is missing.',
+      'The row must be an object, not a list.',
+    ])
+  })
+
+  test('files of the field give their rows, or the reason of each', async (context) => {
+    if (fieldMissing !== null) return context.skip(fieldMissing)
+    const counts = async (file: string) => {
+      const rows = await readImportRows(readField(file), 'csv')
+      return [rows.filter((row) => 'device' in row).length, rows.filter((row) => 'code' in row).length]
+    }
+    expect(await counts('csv-blank-rows.csv')).toEqual([1, 0])
+    expect(await counts('csv-trailing-columns.csv')).toEqual([1, 0])
+    expect(await counts('csv-inch-mark.csv')).toEqual([2, 0])
+    expect(await counts('csv-excel-scientific.csv')).toEqual([0, 3])
   })
 
   test('more than 10,000 rows are rejected before all are read', async () => {

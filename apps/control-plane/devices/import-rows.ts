@@ -3,9 +3,11 @@ import { z } from 'zod'
 import { badRequest, ServiceError } from '#core/errors'
 import type { ImportRow } from '#fleet/devices/import'
 import type { NewDevice } from '#fleet/devices/register'
+import { soughtTags } from '../http/schemas.ts'
 import { newDeviceFields } from '../routes/devices/device-schemas.ts'
+import { tagsOfCell, textOfCell } from './csv-cells.ts'
 import { exportColumns } from './export-rows.ts'
-import { readCsv, type Separator, separatorOf } from './import-csv.ts'
+import { readCsv, separatorOf } from './import-csv.ts'
 import { faultsOf } from './import-faults.ts'
 
 export const maxImportRows = 10_000
@@ -13,8 +15,19 @@ export const maxImportRows = 10_000
 const maxLineLength = 65_536
 /** How long rows are read before other requests get their turn. */
 const sliceMs = 10
-const rowSchema = z.strictObject(newDeviceFields)
+/** What a spreadsheet makes of a long number. Its last digits are lost. */
+const scientific = /^[+-]?(?:\d+E\+|\d+[.,]\d+E[+-]?)\d+$/i
+const rowSchema = z.strictObject({
+  ...newDeviceFields,
+  serial: newDeviceFields.serial.refine((serial) => !scientific.test(serial), {
+    error: ({ input }) =>
+      `${input} is a number in scientific notation, whose last digits a spreadsheet has lost. Enter the serial again in a column of the format Text.`,
+  }),
+  // A device may keep a tag that it has had.
+  tags: soughtTags().default([]),
+})
 const csvColumns = Object.keys(newDeviceFields)
+const columnOf = new Map([...csvColumns, ...exportColumns].map((name) => [name.toLowerCase(), name]))
 /** Columns of the export that an import ignores, so that an exported file can be imported again. */
 const ignoredColumns: ReadonlySet<string> = new Set(exportColumns.filter((name) => !csvColumns.includes(name)))
 
@@ -43,7 +56,7 @@ const tooManyRows = () =>
 
 function rowOf(value: ImportValue): ParsedRow {
   if (value.problem !== undefined) return invalid(value.problem)
-  const parsed = rowSchema.safeParse(value.row)
+  const parsed = rowSchema.safeParse(value.row, { reportInput: true })
   if (parsed.success) return { device: parsed.data, hasTags: value.hasTags }
   return invalid(faultsOf(parsed.error))
 }
@@ -64,18 +77,29 @@ async function* csvValues(text: string): AsyncGenerator<ImportValue> {
       continue
     }
     const row = Object.fromEntries(
-      names.flatMap((name, index) => (ignoredColumns.has(name) ? [] : [[name, textOf(cells[index])]])),
+      names.flatMap((name, index) => {
+        const cell = cells[index]
+        return ignoredColumns.has(name) || cell === undefined ? [] : [[name, textOfCell(cell)]]
+      }),
     )
     // Put surplus cells into an unknown member, so that the schema rejects the row instead of truncating it.
-    const surplus = cells.length > names.length ? { 'surplus cells': cells.length - names.length } : {}
-    yield { line, hasTags: names.includes('tags'), row: { ...row, ...tagsOf(row.tags, separator), ...surplus } }
+    const surplus = withoutEmptyEnd(cells).length > names.length ? { 'surplus cells': cells.length - names.length } : {}
+    // A file whose separator is not the comma can also separate tags with commas.
+    const tags = tagsOfCell(row.tags ?? '', separator === ',' ? ';' : ';,')
+    yield { line, hasTags: names.includes('tags'), row: { ...row, tags, ...surplus } }
   }
   if (names === undefined) readHeader([])
 }
 
-/** The names of the columns. Throws 400 if a column is missing, unknown or repeated. */
+/** Spreadsheets write the cells of a column that is empty now. */
+function withoutEmptyEnd(cells: readonly string[]): string[] {
+  const last = cells.findLastIndex((cell) => cell.trim() !== '')
+  return cells.slice(0, last + 1)
+}
+
+/** The names of the columns, which the file can have in any case. Throws 400 if a column is missing, unknown or repeated. */
 function readHeader(header: readonly string[]): string[] {
-  const names = header.map((name) => name.trim())
+  const names = withoutEmptyEnd(header).map((name) => columnOf.get(name.trim().toLowerCase()) ?? name.trim())
   const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))
   const isKnown = (name: string) => csvColumns.includes(name) || ignoredColumns.has(name)
   const unknown = names.filter((name, index) => !isKnown(name) || names.indexOf(name) !== index)
@@ -87,17 +111,6 @@ function readHeader(header: readonly string[]): string[] {
       .map((name) => ({ pointer: name, code: 'unknown_column', detail: 'There is no such column.' })),
   ])
 }
-
-/** The text of a cell without the apostrophe that the export puts before a formula. */
-const textOf = (cell: string | undefined) => cell?.replace(/^'(?=[=+\-@\t\r])/, '')
-
-/** The tags of a cell. A file whose separator is not the comma can also separate tags with commas. */
-const tagsOf = (cell: string | undefined, separator: Separator) => ({
-  tags: (cell ?? '')
-    .split(separator === ',' ? ';' : /[;,]/)
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== ''),
-})
 
 function* ndjsonValues(text: string): Generator<ImportValue> {
   for (const { content, line } of linesOf(text)) {

@@ -6,8 +6,8 @@ import { ServiceError } from '#core/errors'
 import { type FoundKey, findKeysByHash, findKeysById, type KeySource } from '#fleet/access/key-lookup'
 import { findSessionsByHash } from '#fleet/access/sessions'
 import type { Plans } from '#fleet/organizations/plans'
+import { coalesce } from '#postgres/coalesce'
 import type { Queryable } from '#postgres/pool'
-import { coalesce } from '#queue/coalesce'
 
 /**
  * Finds API keys by token or by id, and sign-in sessions by the token of their cookie. Returns undefined if a key or session

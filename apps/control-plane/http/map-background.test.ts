@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { parseConfig } from '#core/config'
 import { pmtilesWorld } from '#test/pmtiles'
 import { mapVariables, openMapBackground } from './map-background.ts'
-import { openPage, type Page } from './page.ts'
+import { openPage, type WebPage } from './page.ts'
 
 const index =
   '<!doctype html><meta name="router-model-segment" content="router"><meta name="map-background" content="{}">'
@@ -27,13 +27,18 @@ afterAll(() => rm(folder, { recursive: true }))
 const open = (environment: Record<string, string>) =>
   openMapBackground(parseConfig(z.object(mapVariables), environment))
 
-async function pageWith(environment: Record<string, string>): Promise<Page> {
+async function pageWith(environment: Record<string, string>): Promise<WebPage> {
   const page = await openPage(folder, 'router', await open(environment))
   if (!page) throw new Error('The page did not open.')
   return page
 }
 
-async function ask(page: Page, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+async function ask(
+  page: WebPage,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Response> {
   const response = await page(new Request(`http://127.0.0.1${path}`, { headers, method }))
   if (!response) throw new Error(`The page does not serve ${path}.`)
   return response
@@ -110,7 +115,7 @@ test('refuses a file of another format, and a file together with a style', async
 describe('/map/background.pmtiles', () => {
   const path = '/map/background.pmtiles'
   const size = world.length
-  let page: Page
+  let page: WebPage
   beforeAll(async () => {
     page = await pageWith({ MAP_PMTILES_FILE: pmtiles })
   })

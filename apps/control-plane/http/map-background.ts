@@ -16,22 +16,33 @@ const origin = z
 
 /** The environment variables of the map's background. */
 export const mapVariables = {
-  /** A MapLibre style. */
-  MAP_STYLE_URL: webUrl().optional(),
-  /** The style of the dark theme. Default: MAP_STYLE_URL. */
-  MAP_STYLE_DARK_URL: webUrl().optional(),
-  /** Other origins from which the styles load tiles, fonts and images, separated by commas. */
+  MAP_STYLE_URL: webUrl()
+    .optional()
+    .describe('A MapLibre style as the [background of the map](map-background.md). Default: country outlines.'),
+  MAP_STYLE_DARK_URL: webUrl().optional().describe('The style of the dark theme. Default: `MAP_STYLE_URL`.'),
   MAP_ORIGINS: z
     .string()
     .default('')
     .transform((list) => list.split(',').flatMap((item) => item.trim() || []))
-    .pipe(z.array(origin)),
-  /** A PMTiles file, which the control plane serves. */
-  MAP_PMTILES_FILE: z.string().optional(),
-  /** The tiles of satellite images, as an address with {z}, {x} and {y}. */
-  MAP_SATELLITE_URL: tileTemplate().optional(),
-  MAP_SATELLITE_ATTRIBUTION: z.string().max(500).default(''),
-  MAP_SATELLITE_MAX_ZOOM: z.coerce.number().int().min(0).max(24).default(19),
+    .pipe(z.array(origin))
+    .describe('Other origins from which the styles load tiles, fonts and images, separated by commas.'),
+  MAP_PMTILES_FILE: z
+    .string()
+    .optional()
+    .describe('A PMTiles file as the background of the map, which the control plane serves.'),
+  MAP_SATELLITE_URL: tileTemplate()
+    .optional()
+    .describe(
+      'Satellite images for the map, as the address of raster tiles with `{z}`, `{x}` and `{y}`. Default: off.',
+    ),
+  MAP_SATELLITE_ATTRIBUTION: z.string().max(500).default('').describe('The attribution of the satellite images.'),
+  MAP_SATELLITE_MAX_ZOOM: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(24)
+    .default(19)
+    .describe('The highest zoom of the satellite images.'),
 }
 
 type MapConfig = z.infer<z.ZodObject<typeof mapVariables>>

@@ -62,6 +62,8 @@ export const exampleValues: Readonly<Record<string, string | number>> = {
   sinrDb: 9,
   rssiDbm: -68,
   plmn: '27202',
+  simPlmn: '27202',
+  modem: 'wwan0',
   worstPlmn: '27205',
   bestPlmn: '27202',
   recommendedPlmn: '27202',

@@ -135,7 +135,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json)
 
 /**
  * The same schema in a form that all tools understand: a record with fixed keys as properties, and a tuple with the number
- * of its items.
+ * of its items, and as a list if they are alike.
  */
 function plainForm(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
@@ -144,9 +144,12 @@ function plainForm(schema: unknown): unknown {
   if (keys && 'required' in rest) {
     return { ...rest, properties: Object.fromEntries(keys.map((key) => [key, additionalProperties])) }
   }
-  if (!Array.isArray(rest.prefixItems)) return schema
-  const { length } = rest.prefixItems
-  return { ...rest, items: {}, minItems: length, maxItems: length }
+  const { prefixItems, items: others, ...list } = rest
+  if (!Array.isArray(prefixItems) || others) return schema
+  const { length } = prefixItems
+  const isUniform = prefixItems.every((item) => JSON.stringify(item) === JSON.stringify(prefixItems[0]))
+  const items = isUniform ? { items: prefixItems[0] } : { prefixItems, items: {} }
+  return { ...list, ...items, minItems: length, maxItems: length }
 }
 
 function pathParameters(route: Route, components: Json): Json[] {

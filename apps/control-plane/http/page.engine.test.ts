@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openPage, type Page } from './page.ts'
+import { openPage, type WebPage } from './page.ts'
 
 const index = '<!doctype html><meta name="router-model-segment" content="router"><p>map</p>'
 const script = `console.log(${JSON.stringify('route '.repeat(200))})`
 const immutable = 'public, max-age=31536000, immutable'
 
 let folder: string
-let page: Page
+let page: WebPage
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'routerfleet-page-'))

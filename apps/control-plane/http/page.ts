@@ -7,7 +7,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import { type MapBackground, outlinesOnly, pmtilesPath } from './map-background.ts'
 
 /** Returns the response to a GET or HEAD request for a file of the web page; undefined for other requests. */
-export type Page = (request: Request) => Response | Promise<Response> | undefined
+export type WebPage = (request: Request) => Response | Promise<Response> | undefined
 
 /**
  * What the page may do: run its own scripts and workers, call this API, show images that it drew itself, and load the map's
@@ -48,7 +48,7 @@ export async function openPage(
   folder: string,
   modelSegment: string,
   background: MapBackground = outlinesOnly,
-): Promise<Page | undefined> {
+): Promise<WebPage | undefined> {
   const etags = await entityTags(folder)
   const index = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
   if (index === undefined) return undefined

@@ -1,15 +1,19 @@
+import type { Page, PageRequest } from '#fleet/paging'
 import type { Reply, RouteInput } from './route.ts'
-
-/** A page of a domain verb. `nextAfter` is the keyset position after which the next page starts, or null at the end. */
-export type Page<Item> = { items: Item[]; nextAfter: string | null }
 
 type PagedInput = RouteInput<unknown, { cursor?: string | undefined; limit: number }, unknown>
 
 /** The page size and start position for a list verb. Throws 400 if the cursor belongs to another request. */
-export function pageRequest(input: PagedInput): { limit: number; after: string | undefined } {
+export function pageRequest(input: PagedInput): PageRequest {
   const { cursor, limit } = input.query
   return { limit, after: cursor === undefined ? undefined : input.services.cursors.open(cursor, queryOf(input)) }
 }
+
+/** The response of a list, of which `read` returns a page. */
+export const paged = async (
+  input: PagedInput,
+  read: (page: PageRequest) => Page<unknown> | Promise<Page<unknown>>,
+): Promise<Reply> => pageReply(input, await read(pageRequest(input)))
 
 /** The response `{items, nextCursor}`, with the next page's URL as a `Link` header (RFC 8288). */
 export function pageReply(input: PagedInput, page: Page<unknown>): Reply {

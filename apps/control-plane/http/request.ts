@@ -102,10 +102,21 @@ const invalidBody = ({ issues }: z.core.$ZodError): ServiceError => invalidReque
 const maxFieldErrors = 50
 
 function invalidRequest(issues: z.core.$ZodIssue[], pointerOf: (path: PropertyKey[]) => string): ServiceError {
-  const errors = issues.slice(0, maxFieldErrors).flatMap((issue) => fieldErrors(issue, pointerOf))
+  const errors = issues
+    .flatMap(issuesOfBranch)
+    .slice(0, maxFieldErrors)
+    .flatMap((issue) => fieldErrors(issue, pointerOf))
   const first = errors[0]
   const detail = first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The request is invalid.'
   return badRequest(detail, errors, issues[0] && problemCodeOf(issues[0]))
+}
+
+/** If only one branch of a union takes values of this type, returns what it found wrong. */
+function issuesOfBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const [branch, other] = issue.errors.filter(([first]) => first?.code !== 'invalid_type' || first.path.length > 0)
+  if (!branch || other) return [issue]
+  return branch.flatMap((found) => issuesOfBranch({ ...found, path: [...issue.path, ...found.path] }))
 }
 
 /** The code of the whole problem, for a custom check that replaces `invalid_request` (`params.problemCode`). */

@@ -25,6 +25,15 @@ export type AnswerDoc = {
 /** A handler's response, with `body` sent as JSON. For other content, a handler returns a `Response`. */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
+export const ok = (body: unknown): Reply => ({ status: 200, body })
+export const created = (body: unknown, headers: Record<string, string> = {}): Reply => ({ status: 201, body, headers })
+
+/** The response of a verb that returns nothing. */
+export const noContent = async (verb: Promise<void>): Promise<Reply> => {
+  await verb
+  return { status: 204 }
+}
+
 /** A handler's input, parsed by the route's schemas. `http` is the raw request, for streams and proxies. */
 export type RouteInput<Params, Query, Body> = {
   ctx: FleetContext

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { text, uuid } from '#core/schemas'
+import { newTag, soughtText, uuid } from '#core/schemas'
 
 /**
  * A list of at most `maxEntries` for a request body. Rejects a longer list before it validates the entries: a body can
@@ -27,7 +27,10 @@ export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: n
       .max(maxItems),
   )
 
-export const tags = () => distinct(text(64), 50)
+export const tags = () => distinct(newTag(), 50)
+
+/** Tags to look for, or of a device that may have had them before: without the rules for new tags. */
+export const soughtTags = () => distinct(soughtText(64), 50)
 
 /** A time in a request: RFC 3339 with any offset. */
 export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) => new Date(iso))
@@ -48,6 +51,9 @@ export const pageQuery = {
 /** The response of all lists. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') })
+
+/** A box on the map in a response. */
+export const boundingBoxOut = () => z.tuple([z.number(), z.number(), z.number(), z.number()])
 
 export const orgParams = z.object({ orgId: uuid() })
 

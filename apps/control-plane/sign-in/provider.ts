@@ -129,35 +129,37 @@ export function createSignInProvider(settings: ProviderSettings): SignInProvider
         },
       }
     },
-    async renew(tokens) {
-      const config = await configured()
-      const { subject, refreshToken, needsIdToken } = tokens
-      if (refreshToken === undefined) {
-        if (needsIdToken) throw new AccessRefusedError('The identity provider issued no refresh token.')
-        return { tokens, claims: () => userinfoOf(config, tokens.accessToken, subject).catch(refuseIfDenied) }
-      }
-      const renewed = await oidc.refreshTokenGrant(config, refreshToken).catch(refuseIfDenied)
-      const idClaims = renewed.claims()
-      if (idClaims && idClaims.sub !== subject) throw new AccessRefusedError('The refresh token is of another user.')
-      if (!idClaims && needsIdToken) throw new AccessRefusedError('The identity provider issued no new ID token.')
-      return {
-        tokens: {
-          ...tokens,
-          accessToken: renewed.access_token,
-          refreshToken: renewed.refresh_token ?? refreshToken,
-        },
-        claims: async () => ({
-          ...(await userinfoOf(config, renewed.access_token, subject).catch(refuseIfDenied)),
-          ...idClaims,
-        }),
-      }
-    },
+    renew: async (tokens) => renew(await configured(), tokens),
     signsOut,
     async signOutAddress() {
       const config = await configured()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
       return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: signedOutUri })
     },
+  }
+}
+
+/** Renews the tokens of a session. Without a refresh token, the claims come from the provider's userinfo alone. */
+async function renew(config: oidc.Configuration, tokens: ProviderTokens): ReturnType<SignInProvider['renew']> {
+  const { subject, refreshToken, needsIdToken } = tokens
+  if (refreshToken === undefined) {
+    if (needsIdToken) throw new AccessRefusedError('The identity provider issued no refresh token.')
+    return { tokens, claims: () => userinfoOf(config, tokens.accessToken, subject).catch(refuseIfDenied) }
+  }
+  const renewed = await oidc.refreshTokenGrant(config, refreshToken).catch(refuseIfDenied)
+  const idClaims = renewed.claims()
+  if (idClaims && idClaims.sub !== subject) throw new AccessRefusedError('The refresh token is of another user.')
+  if (!idClaims && needsIdToken) throw new AccessRefusedError('The identity provider issued no new ID token.')
+  return {
+    tokens: {
+      ...tokens,
+      accessToken: renewed.access_token,
+      refreshToken: renewed.refresh_token ?? refreshToken,
+    },
+    claims: async () => ({
+      ...(await userinfoOf(config, renewed.access_token, subject).catch(refuseIfDenied)),
+      ...idClaims,
+    }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '#core/error-text'
 import { type Repeating, repeat } from '#core/schedule'
 import {
   confirmSession,
@@ -32,8 +33,7 @@ const checkedTogether = 20
  */
 export function startSessionChecks(parts: Parts): Repeating {
   const { pool, logger } = parts
-  const fail = (error: unknown) =>
-    logger.warn({ reason: error instanceof Error ? error.message : String(error) }, 'session_check_failed')
+  const fail = (error: unknown) => logger.warn({ reason: errorText(error) }, 'session_check_failed')
   const round = async (): Promise<boolean> => {
     const due = await takeDueSessions(pool, checkedTogether)
     const checks = await Promise.allSettled(due.map((session) => check(parts, session)))

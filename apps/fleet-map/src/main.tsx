@@ -11,21 +11,18 @@ import './styles/base.css'
 import './styles/components.css'
 import './styles/forms.css'
 import './styles/layout.css'
-import './styles/map.css'
-import './styles/map-background.css'
-import './styles/map-legend.css'
+import './styles/panels.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
-import './styles/account.css'
-import { MapView } from './views/map.tsx'
-import { Shell } from './views/shell.tsx'
-import { SignIn } from './views/sign-in.tsx'
+import { MapView } from './views/map/map.tsx'
+import { Shell } from './views/shell/shell.tsx'
+import { SignIn } from './views/sign-in/sign-in.tsx'
 
 const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
   overview: lazyView(async () => (await import('./views/overview/overview.tsx')).OverviewView),
   devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
-  groups: lazyView(async () => (await import('./views/groups.tsx')).GroupsView),
+  groups: lazyView(async () => (await import('./views/groups/groups.tsx')).GroupsView),
   profiles: lazyView(async () => (await import('./views/profiles/profiles.tsx')).ProfilesView),
   jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
   device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),
@@ -34,7 +31,7 @@ const views: Record<string, () => preact.JSX.Element> = {
   connect: lazyView(async () => (await import('./views/connect/connect.tsx')).ConnectView),
 }
 
-const AlertMail = lazyView(async () => (await import('./views/alert-mail.tsx')).AlertMailView)
+const AlertMail = lazyView(async () => (await import('./views/sign-in/alert-mail.tsx')).AlertMailView)
 
 function App() {
   // Whoever receives a message about alerts needs no access to the service.

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
 import { resolvesWithin } from '#core/schedule'
 import type { Logger } from '#http/request-log'
-import type { Config } from '../config.ts'
+import type { GatewayConfig } from '../config.ts'
 import { createMessageWindow, type MessageWindow } from './message-window.ts'
 
 export type Message = {
@@ -30,7 +30,7 @@ export type Broker = {
 }
 
 type Parts = {
-  config: Config
+  config: GatewayConfig
   filters: readonly string[]
   handle: MessageHandler
   onConnect: () => void
@@ -144,7 +144,7 @@ const messageOf = ({ topic, payload, dup, retain, properties }: IPublishPacket):
   correlationData: properties?.correlationData,
 })
 
-function optionsOf(config: Config): IClientOptions {
+function optionsOf(config: GatewayConfig): IClientOptions {
   const { MQTT_VERSION: version, MQTT_PASSWORD: password, MQTT_USERNAME: username } = config
   const file = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path))
   return {

@@ -1,5 +1,5 @@
 import type { Logger } from '#http/request-log'
-import type { Config } from '../config.ts'
+import type { GatewayConfig } from '../config.ts'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
@@ -11,7 +11,7 @@ import { type AnsweredReport, createTelemetryTopics } from './telemetry-topics.t
 import { filterOf, telemetryTopics } from './topic-rules.ts'
 
 type Parts = {
-  config: Config
+  config: GatewayConfig
   service: ServiceClient
   delivery: Delivery
   metrics: GatewayMetrics

@@ -1,6 +1,6 @@
 import { maxReportBytes } from '#device-edge/contract'
 import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
-import type { Delivered } from '../delivery.ts'
+import { type Delivered, outcomeOf } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Message } from './broker.ts'
@@ -8,6 +8,7 @@ import type { RateLines } from './rate-lines.ts'
 import { reasonCodeOf, unspecified } from './reason-codes.ts'
 import { createReceipts } from './receipts.ts'
 import { compileTopic, type TopicMatch, type TopicRule } from './topic-rules.ts'
+import { createValueCollections } from './value-collections.ts'
 
 /** A message of telemetry that the service has answered. */
 export type AnsweredReport = { match: TopicMatch; rule: TopicRule; message: Message; delivered: Delivered }
@@ -28,24 +29,28 @@ type Parts = {
 export function createTelemetryTopics({ rules, service, rateLines, metrics, nowMs, onAnswered }: Parts) {
   const compiled = rules.map((rule) => ({ rule, matches: compileTopic(rule) }))
   const receivedAt = createReceipts(nowMs)
+  const collections = createValueCollections(nowMs)
 
   async function report(
     { device }: { device: DeviceIdentity },
     rule: TopicRule,
     body: Buffer,
-    { topic, payload, isRepeated }: Message,
+    message: Message,
     signal: AbortSignal,
   ): Promise<Delivered | undefined> {
-    const receivedAtMs = receivedAt(topic, payload, isRepeated)
     const { protocol } = rule
-    const delivered = await rateLines.deliver({
-      owner: identityHeader(device),
-      bytes: payload.length,
-      call: (until) => service.report({ device, protocol, body, receivedAtMs }, until),
-      signal,
-    })
-    const outcome = delivered?.outcome ?? 'abandoned'
-    metrics.count('mqtt', protocol, outcome, outcome === 'refused' ? codeOf(delivered) : undefined)
+    const send = (sent: Buffer, receivedAtMs: number) =>
+      rateLines.deliver({
+        owner: identityHeader(device),
+        bytes: sent.length,
+        call: (until) => service.report({ device, protocol, body: sent, receivedAtMs }, until),
+        signal,
+      })
+    const { topic, payload, isRepeated } = message
+    const together = collections.deliver(device, rule, message, body, send)
+    const delivered = await (together ?? send(body, receivedAt(topic, payload, isRepeated)))
+    const { outcome, reason } = outcomeOf(delivered)
+    metrics.count('mqtt', protocol, outcome, reason)
     return delivered
   }
 
@@ -72,9 +77,3 @@ export function createTelemetryTopics({ rules, service, rateLines, metrics, nowM
 /** The value of one parameter, as an adapter reads it. */
 const parameterBody = ({ parameter = '' }: TopicMatch, payload: Buffer): Buffer =>
   Buffer.from(JSON.stringify({ mqtt: { [parameter]: payload.toString('utf8') } }))
-
-function codeOf(delivered: Delivered | undefined): string {
-  const body = delivered?.answer.body
-  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-  return typeof code === 'string' ? code : `status_${delivered?.answer.status}`
-}

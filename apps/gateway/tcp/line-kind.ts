@@ -1,11 +1,14 @@
 import { type DeviceIdentity, normalizeIdentity } from '#device-edge/gateway'
 import type { Protocol } from '../protocol.ts'
 
-/** What a line of a receiver is. `device`: the line names the device, alone or beside a position. */
+/** What a line of a receiver is. `other`: it is of the protocol, but has no position. `device`: the line names the device, alone or beside a position. */
 export type LineKind =
   | { is: 'identity'; device: DeviceIdentity }
-  | { is: 'position'; protocol: Extract<Protocol, 'cradlepoint' | 'gpsd' | 'nmea'>; device?: DeviceIdentity }
-  | { is: 'unknown' }
+  | { is: 'position'; protocol: PositionProtocol; device?: DeviceIdentity }
+  | { is: 'other' | 'unknown' }
+
+/** The protocols of positions over TCP. */
+export type PositionProtocol = Extract<Protocol, 'cradlepoint' | 'gpsd' | 'nmea'>
 
 const imeiLine = /^(?:imei[:=\s]\s*)?(\d{15})$/i
 const serialLine = /^(?:serial|sn|id)[:=\s]\s*(\S{1,64})$/i
@@ -15,14 +18,21 @@ const cradlepointLine = /^([^,]{1,64}),\d{1,6},\d+\.\d+,[NS],\d+\.\d+,[EW],/
 
 /** Returns what a line is. */
 export function kindOf(line: string): LineKind {
-  if (line.startsWith('{')) return { is: 'position', protocol: 'gpsd' }
+  if (line.startsWith('{')) return objectKind(line)
   const named = imeiLine.exec(line)?.[1] ?? serialLine.exec(line)?.[1] ?? nameSentence.exec(line)?.[1]
   if (named !== undefined) return identityOf(named)
-  if (line.startsWith('$') || line.startsWith('!')) return { is: 'position', protocol: 'nmea' }
+  if (/^(?:\\[^\\]*\\)?[$!]/.test(line)) return { is: 'position', protocol: 'nmea' }
   const id = cradlepointLine.exec(line)?.[1]
   if (id === undefined) return { is: 'unknown' }
   const device = deviceOf(id)
   return { is: 'position', protocol: 'cradlepoint', ...(device ? { device } : {}) }
+}
+
+/** Objects of gpsd that hold no position, such as VERSION, are of no use to the service. */
+function objectKind(line: string): LineKind {
+  const type = /"class"\s*:\s*"([A-Z]{1,16})"/.exec(line)?.[1]
+  if (type === undefined) return { is: 'unknown' }
+  return type === 'TPV' || type === 'SKY' ? { is: 'position', protocol: 'gpsd' } : { is: 'other' }
 }
 
 function identityOf(name: string): LineKind {

@@ -1,3 +1,5 @@
+import { linesOf } from '#adapters/lines'
+
 /** A line longer than this is no sentence and no object of gpsd. */
 export const maxLineBytes = 8 * 1024
 
@@ -12,9 +14,9 @@ export function createLineReader(): LineReader {
   return {
     read(chunk) {
       const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      const end = text.lastIndexOf('\n')
+      const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
       rest = Buffer.from(text.subarray(end + 1))
-      const lines = end < 0 ? [] : text.toString('utf8', 0, end).split('\n')
+      const lines = end < 0 ? [] : linesOf(text.toString('utf8', 0, end))
       if (rest.length > maxLineBytes || lines.some((line) => line.length > maxLineBytes)) {
         throw new RangeError(`A line has more than ${maxLineBytes} bytes.`)
       }

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { Logger } from '#http/request-log'
-import type { Config } from '../config.ts'
+import type { GatewayConfig } from '../config.ts'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { readReceiver } from './receiver.ts'
 
 type Parts = {
-  config: Config
+  config: GatewayConfig
   service: ServiceClient
   delivery: Delivery
   metrics: GatewayMetrics

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { DeviceIdentity } from '#device-edge/gateway'
-import type { Delivery } from '../delivery.ts'
+import { type Delivery, outcomeOf } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import type { Protocol } from '../protocol.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { kindOf } from './line-kind.ts'
 import { createLineReader } from './lines.ts'
+import { createPositionBatches } from './position-batches.ts'
 
 type ReceiverParts = {
   service: Pick<ServiceClient, 'report'>
@@ -17,13 +17,8 @@ type ReceiverParts = {
   configured: DeviceIdentity | undefined
 }
 
-/** The lines of one device and protocol that are sent together. */
-type Batch = { protocol: Protocol; device: DeviceIdentity; lines: string[] }
-
-/** How long lines are collected: all sentences of one time come within a second. */
-const collectMs = 1_000
-const maxBatchLines = 500
-const maxBatches = 4
+/** The shortest time between two reports of a connection: a receiver can have ten positions a second. */
+const betweenReportsMs = 1_000
 const idleLimitMs = 10 * 60_000
 /** Lines that cannot be used before the connection is closed. */
 const maxUnusable = 100
@@ -33,18 +28,19 @@ const watch = '?WATCH={"enable":true,"json":true}\n'
 const lastLinesMs = 10_000
 
 /**
- * Reads the lines of a receiver and reports them. While a batch waits for the service, further lines are collected; when they
- * are too many, the socket is paused. Lines before the name of the device are dropped and counted. Resolves when the
- * connection is closed and its last lines are reported.
+ * Reads the lines of a receiver and reports its complete moments. While a batch waits for the service, further lines are
+ * collected; when they are too many, the socket is paused. Lines before the name of the device are dropped and counted.
+ * Resolves when the connection is closed and its last lines are reported.
  */
 export async function readReceiver(socket: Socket, parts: ReceiverParts): Promise<void> {
   const { service, delivery, metrics, nowMs } = parts
   const reader = createLineReader()
   const closed = new AbortController()
   let device = parts.configured
-  let batches: Batch[] = []
   let sending: Promise<void> | undefined
-  let collecting: NodeJS.Timeout | undefined
+  let waiting: NodeJS.Timeout | undefined
+  let sentAtMs = Number.NEGATIVE_INFINITY
+  const batches = createPositionBatches(nowMs, () => sending !== undefined, onComplete)
   let unusable = 0
 
   function drop(reason: string): void {
@@ -59,29 +55,23 @@ export async function readReceiver(socket: Socket, parts: ReceiverParts): Promis
     const kind = kindOf(line)
     if (kind.is === 'unknown') drop('line')
     else if (kind.is === 'identity') device = kind.device
-    else {
+    else if (kind.is === 'position') {
       const owner = kind.device ?? device
-      if (owner) collect({ protocol: kind.protocol, device: owner, lines: [line] })
+      if (owner) batches.add(kind.protocol, owner, line)
       else drop('no_device')
     }
   }
 
-  function collect(added: Batch): void {
-    const last = batches.at(-1)
-    const isSame = last?.protocol === added.protocol && last.device.value === added.device.value
-    // The first batch is being sent.
-    if (last && isSame && !(sending && batches.length === 1)) last.lines.push(...added.lines)
-    else batches.push(added)
-    const isFull = batches.length >= maxBatches || (batches.at(-1)?.lines.length ?? 0) >= maxBatchLines
-    if (isFull) {
+  function onComplete(): void {
+    if (batches.isFull()) {
       socket.pause()
       void send()
-    } else collecting ??= setTimeout(send, collectMs)
+    } else waiting ??= setTimeout(send, Math.max(0, sentAtMs + betweenReportsMs - performance.now()))
   }
 
   function send(): Promise<void> {
-    clearTimeout(collecting)
-    collecting = undefined
+    clearTimeout(waiting)
+    waiting = undefined
     sending ??= sendAll().finally(() => {
       sending = undefined
     })
@@ -89,15 +79,16 @@ export async function readReceiver(socket: Socket, parts: ReceiverParts): Promis
   }
 
   async function sendAll(): Promise<void> {
-    for (let batch = batches[0]; batch; batch = batches[0]) {
-      const { protocol, device: owner, lines } = batch
-      const report = { protocol, device: owner, body: Buffer.from(lines.join('\n')), receivedAtMs: nowMs() }
+    for (let batch = batches.first(); batch; batch = batches.first()) {
+      sentAtMs = performance.now()
+      const { protocol, device: owner, lines, receivedAtMs } = batch
+      const report = { protocol, device: owner, body: Buffer.from(lines.join('\n')), receivedAtMs }
       const delivered = await delivery.deliver((signal) => service.report(report, signal), closed.signal)
-      const outcome = delivered?.outcome ?? 'abandoned'
-      metrics.count('tcp', protocol, outcome, delivered ? reasonOf(delivered.answer) : 'closed')
+      const { outcome, reason } = outcomeOf(delivered)
+      metrics.count('tcp', protocol, outcome, delivered ? reason : 'closed')
       batches.shift()
       socket.resume()
-      if (!delivered) batches = []
+      if (!delivered) batches.clear()
     }
   }
 
@@ -115,12 +106,8 @@ export async function readReceiver(socket: Socket, parts: ReceiverParts): Promis
   socket.on('error', () => socket.destroy())
   // A receiver may send its last lines and close.
   await once(socket, 'close').catch(() => {})
+  batches.completeAll()
   const limit = setTimeout(() => closed.abort(), lastLinesMs)
   await send()
   clearTimeout(limit)
-}
-
-const reasonOf = ({ status, body }: { status: number; body: unknown }): string => {
-  if (status < 300) return ''
-  return typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : `status_${status}`
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { newId } from '#core/ids'
 import { deviceChangedChannel, sendNotice } from '#fleet/notices'
+import { coalesce } from '#postgres/coalesce'
 import type { ChannelListener } from '#postgres/listen'
 import type { Pool } from '#postgres/pool'
-import { coalesce } from '#queue/coalesce'
 import type { AccessSubject, DeviceAccess } from './device-access.ts'
 
 const heartbeatMs = 1_500

@@ -6,8 +6,8 @@ import { parseToken } from '#core/tokens'
 import { parseIdentityHeader } from '#device-edge/gateway'
 import type { Plans } from '#fleet/organizations/plans'
 import { bearerToken, deviceTokenMissing, deviceTokenRefused } from '#http/device-credentials'
+import { coalesce } from '#postgres/coalesce'
 import type { Queryable } from '#postgres/pool'
-import { coalesce } from '#queue/coalesce'
 import { type DeviceGrant, findGrants, gatewayCredential, isGatewayCredential } from './device-grants.ts'
 
 export type DeviceAccess = {
@@ -34,10 +34,11 @@ const lookedUpTogether = 500
  * Caches device tokens in memory, so that reports are accepted without a query and while Postgres is unavailable. A grant
  * is cached until `refresh` finds a change. Callers refresh on every notice, and whenever notices may have been lost.
  */
+// Long because each part reads and changes the same cache of grants.
 export function createDeviceAccess({ db, plans, clock }: { db: Queryable; plans: Plans; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
   const shared = createSharedWords()
-  const refusedUntilMs = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
+  const refusals = createRefusals(clock)
   const lookups = new Map<string, Promise<DeviceGrant>>()
   let refreshes = 0
 
@@ -63,10 +64,7 @@ export function createDeviceAccess({ db, plans, clock }: { db: Queryable; plans:
       if (refreshes !== refreshesBefore) void reload(credential).catch(() => {})
       return found
     }
-    if (refusedUntilMs.size >= maxUnknown) refusedUntilMs.clear()
-    const isUnknownDevice = found !== undefined
-    refusedUntilMs.set(credential, { untilMs: clock() + unknownLifetimeMs, isUnknownDevice })
-    throw isUnknownDevice ? deviceUnknown() : deviceTokenRefused()
+    throw refusals.note(credential, found !== undefined)
   }
 
   function keep(credential: string, found: Awaited<ReturnType<typeof find>>): void {
@@ -96,8 +94,8 @@ export function createDeviceAccess({ db, plans, clock }: { db: Queryable; plans:
       grants.delete(credential)
     }
     if (parseToken(token)?.prefix !== (isGatewayCredential(credential) ? 'fle' : 'fld')) throw deviceTokenRefused()
-    const refused = refusedUntilMs.get(credential)
-    if (refused && refused.untilMs > clock()) throw refused.isUnknownDevice ? deviceUnknown() : deviceTokenRefused()
+    const refused = refusals.of(credential)
+    if (refused) throw refused
     const pending = lookups.get(credential)
     if (pending) return pending
     const lookup = lookUp(credential).finally(() => lookups.delete(credential))
@@ -125,6 +123,23 @@ export function createDeviceAccess({ db, plans, clock }: { db: Queryable; plans:
   }
 
   return { authenticate, current, refresh }
+}
+
+/** Remembers refused credentials for a moment, so that a device that repeats one causes few queries. */
+function createRefusals(clock: Clock) {
+  const refused = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
+  const errorOf = (isUnknownDevice: boolean) => (isUnknownDevice ? deviceUnknown() : deviceTokenRefused())
+  return {
+    note(credential: string, isUnknownDevice: boolean): ServiceError {
+      if (refused.size >= maxUnknown) refused.clear()
+      refused.set(credential, { untilMs: clock() + unknownLifetimeMs, isUnknownDevice })
+      return errorOf(isUnknownDevice)
+    },
+    of(credential: string): ServiceError | undefined {
+      const found = refused.get(credential)
+      return found && found.untilMs > clock() ? errorOf(found.isUnknownDevice) : undefined
+    },
+  }
 }
 
 const deviceUnknown = () => new ServiceError(404, 'device_unknown', "The gateway's key opens no such device.")

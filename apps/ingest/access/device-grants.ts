@@ -1,6 +1,6 @@
 import { type DeviceIdentity, identityHeader, parseIdentityHeader } from '#device-edge/gateway'
-import { findGatewayGrants } from '#fleet/devices/gateway-grants'
-import { type DeviceAccessFacts, findTokenGrants } from '#fleet/devices/token-grants'
+import { findGatewayGrants } from '#fleet/devices/credentials/gateway-grants'
+import { type DeviceAccessFacts, findTokenGrants } from '#fleet/devices/credentials/token-grants'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import type { DeviceClass } from '#telemetry/position/dwell'

@@ -1,10 +1,10 @@
 import { enrollment, enrollPath } from '#device-edge/contract'
-import { enrollDevice, findEnrollingOrganizations, keyRefused } from '#fleet/devices/enroll'
+import { enrollDevice, findEnrollingOrganizations, keyRefused } from '#fleet/devices/credentials/enroll'
 import type { Plans } from '#fleet/organizations/plans'
 import type { BodyBudget, BodyLimits } from '#http/body-budget'
+import { coalesce } from '#postgres/coalesce'
 import type { FairPool } from '#postgres/fair-pool'
-import { coalesce } from '#queue/coalesce'
-import type { EdgeRoute } from '../app.ts'
+import type { EdgeRoute } from '../http/app.ts'
 import { answerJson, readJson } from './admission.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
 

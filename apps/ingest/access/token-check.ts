@@ -1,4 +1,4 @@
-import type { EdgeRoute } from '../app.ts'
+import type { EdgeRoute } from '../http/app.ts'
 import { type AdmissionParts, authenticateDevice } from './admission.ts'
 
 type TokenCheckParts = Pick<AdmissionParts, 'access' | 'failedAuthentications'>

@@ -14,7 +14,7 @@ import {
   refuseNeedlessGateway,
 } from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
-import type { EdgeRoute } from '../app.ts'
+import type { EdgeRoute } from '../http/app.ts'
 
 export type ConfigRouteParts = AdmissionParts & { pools: FairPool; keyring: Keyring }
 

@@ -1,9 +1,9 @@
-import type { DeviceIdentity, HandedOutJob } from '#fleet/jobs/delivery'
+import type { HandedOutJob, JobDevice } from '#fleet/jobs/delivery'
 import type { TakeJob } from './take-line.ts'
 
 export type Mailbox = {
   /** Returns the device's next job. Waits for one until `waitMs` have passed or `isGone` returns true. */
-  next(device: DeviceIdentity, waitMs: number, isGone: IsGone): Promise<HandedOutJob | undefined>
+  next(device: JobDevice, waitMs: number, isGone: IsGone): Promise<HandedOutJob | undefined>
   /** Checks for jobs of these waiting devices, or of all. */
   wake(deviceIds?: readonly string[]): void
   waitingCount(): number
@@ -14,14 +14,23 @@ export type Mailbox = {
 /** Returns whether the caller has disconnected or may no longer receive jobs. */
 type IsGone = () => boolean
 
+/**
+ * What a waiter is doing:
+ * - `waiting`: until a wake or the end of its time;
+ * - `checking`: a query for its jobs is running;
+ * - `woken`: the same, and a job may have arrived since the query began, so another one follows.
+ *
+ *     waiting ── wake ──▶ checking ── wake ──▶ woken
+ *        ▲                 │  ▲                  │
+ *        └──── no job ─────┘  └──── no job ──────┘     a job, or the end of its time while checking: the wait ends
+ */
+type WaiterState = 'waiting' | 'checking' | 'woken'
+
 type Waiter = {
-  device: DeviceIdentity
+  device: JobDevice
   isGone: IsGone
   untilMs: number
-  /** A check for its jobs is running. */
-  checking: boolean
-  /** A job may have arrived since that check began. */
-  woken: boolean
+  state: WaiterState
   resolve: (job: HandedOutJob | undefined) => void
   reject: (error: unknown) => void
 }
@@ -62,14 +71,13 @@ export function createMailbox(take: TakeJob): Mailbox {
   }
 
   async function check(waiter: Waiter): Promise<void> {
-    waiter.checking = true
     try {
       do {
-        waiter.woken = false
+        waiter.state = 'checking'
         const job = await take(waiter.device)
         if (job || isOver(waiter)) return end(waiter, job)
-      } while (waiter.woken)
-      waiter.checking = false
+      } while (isWoken(waiter))
+      waiter.state = 'waiting'
     } catch (error) {
       leave(waiter)
       waiter.reject(error)
@@ -77,14 +85,14 @@ export function createMailbox(take: TakeJob): Mailbox {
   }
 
   function wakeOne(waiter: Waiter): void {
-    if (waiter.checking) waiter.woken = true
+    if (waiter.state !== 'waiting') waiter.state = 'woken'
     else if (waiter.isGone()) end(waiter)
     else void check(waiter)
   }
 
   function sweep(): void {
     for (const waiters of waiting.values()) {
-      for (const waiter of waiters) if (!waiter.checking && isOver(waiter)) end(waiter)
+      for (const waiter of waiters) if (waiter.state === 'waiting' && isOver(waiter)) end(waiter)
     }
   }
 
@@ -96,7 +104,7 @@ export function createMailbox(take: TakeJob): Mailbox {
     next: (device, waitMs, isGone) =>
       new Promise((resolve, reject) => {
         const untilMs = performance.now() + waitMs
-        const waiter = { device, isGone, untilMs, checking: false, woken: false, resolve, reject }
+        const waiter: Waiter = { device, isGone, untilMs, state: 'waiting', resolve, reject }
         // Register before the check, so that a job that arrives in between is not missed.
         enter(waiter)
         wakeOne(waiter)
@@ -109,3 +117,6 @@ export function createMailbox(take: TakeJob): Mailbox {
     },
   }
 }
+
+/** A wake may change the state during a query, which the compiler does not know. */
+const isWoken = ({ state }: Waiter): boolean => state === 'woken'

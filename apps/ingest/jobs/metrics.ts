@@ -1,14 +1,9 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { gaugeOf } from '#http/metrics'
 import type { Mailbox } from './mailbox.ts'
 
 /** Registers the number of devices that wait for jobs. */
 export function registerMailboxMetrics(registry: Registry, mailbox: Mailbox): void {
-  new Gauge({
-    name: 'job_channel_waiting_devices',
-    help: 'Devices that wait for a job in a long poll.',
-    registers: [registry],
-    collect() {
-      this.set(mailbox.waitingCount())
-    },
-  })
+  const help = 'Devices that wait for a job in a long poll.'
+  gaugeOf(registry, 'job_channel_waiting_devices', help, mailbox.waitingCount)
 }

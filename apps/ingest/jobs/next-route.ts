@@ -18,8 +18,8 @@ import {
   refuseNeedlessGateway,
 } from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
-import { answer, answerProblem, type NodeRoute, requestIdOf } from '../report/node-response.ts'
-import { toServiceError } from '../to-service-error.ts'
+import { answer, answerProblem, type NodeRoute, requestIdOf } from '../http/node-response.ts'
+import { toServiceError } from '../http/to-service-error.ts'
 import type { Mailbox } from './mailbox.ts'
 
 export type NextJobParts = AdmissionParts & {

@@ -12,7 +12,7 @@ import {
   refuseDisabled,
   refuseNeedlessGateway,
 } from '../access/admission.ts'
-import type { EdgeRoute } from '../app.ts'
+import type { EdgeRoute } from '../http/app.ts'
 
 export type JobStatusParts = AdmissionParts & { pools: FairPool; tracing: Tracing | undefined }
 

@@ -1,10 +1,10 @@
 import type { Clock } from '#core/clock'
-import { type DeviceIdentity, devicesWithJobs, type HandedOutJob, takeJobs } from '#fleet/jobs/delivery'
+import { devicesWithJobs, type HandedOutJob, type JobDevice, takeJobs } from '#fleet/jobs/delivery'
+import { coalesce } from '#postgres/coalesce'
 import type { FairPool } from '#postgres/fair-pool'
-import { coalesce } from '#queue/coalesce'
 
 /** Returns the next job of a device, which it takes. */
-export type TakeJob = (device: DeviceIdentity) => Promise<HandedOutJob | undefined>
+export type TakeJob = (device: JobDevice) => Promise<HandedOutJob | undefined>
 
 /** Maximum number of devices per query and per transaction. */
 const takenTogether = 200
@@ -17,16 +17,16 @@ export function createTakeLine({ pools, clock }: { pools: FairPool; clock: Clock
   type Line = { take: TakeJob; users: number }
   const lines = new Map<string, Line>()
 
-  const hasJob = coalesce(async (devices: readonly DeviceIdentity[]) => {
+  const hasJob = coalesce(async (devices: readonly JobDevice[]) => {
     const found = await devicesWithJobs(pools.internal('next-jobs'), devices)
-    return ({ deviceId }: DeviceIdentity) => found.has(deviceId)
+    return ({ deviceId }: JobDevice) => found.has(deviceId)
   }, takenTogether)
 
   const openLine = (organizationId: string): Line => ({
     users: 0,
-    take: coalesce(async (devices: readonly DeviceIdentity[]) => {
+    take: coalesce(async (devices: readonly JobDevice[]) => {
       const taken = await takeJobs({ pool: pools.of(`org:${organizationId}`), clock }, devices)
-      return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
+      return ({ deviceId }: JobDevice) => taken.get(deviceId)
     }, takenTogether),
   })
 

@@ -1,7 +1,8 @@
 import { ServiceError } from '#core/errors'
 import { folderBytes, freeBytes } from '#telemetry-log/checkpoints/folder-bytes'
 import { reservedDiskBytes } from '#telemetry-log/segments/log-budget'
-import type { DeviceTraffic } from './device-traffic.ts'
+import type { DeviceTraffic } from '../http/device-traffic.ts'
+import { jitteredSeconds, noRoom } from '../http/no-room.ts'
 
 export type Backlog = {
   /** Throws 429 for a device over its fair share while the log fills up, and 503 if the log is full. */
@@ -54,12 +55,3 @@ export function createBacklog(parts: {
     },
   }
 }
-
-/** Returns the 503 for a full log. Nothing was stored, so the device must send its samples again. */
-export const noRoom = () =>
-  new ServiceError(503, 'backlog_full', 'The backlog of the service is full. Keep the samples and retry later.', {
-    headers: { 'Retry-After': jitteredSeconds() },
-  })
-
-/** Random, so that a fleet does not retry in the same second. */
-const jitteredSeconds = () => String(5 + Math.floor(Math.random() * 26))

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { createFairQueue } from '#core/fair-queue'
 import type { CheckThreadSettings, FromCheckThread, ToCheckThread } from './check-thread.ts'
-import { createFairLine } from './fair-line.ts'
 import type { Check, CheckContext } from './report-check.ts'
 import { transferable } from './transferable.ts'
 
@@ -9,8 +9,6 @@ export type LargeReports = {
   inTurn<Result>(deviceId: string, work: () => Promise<Result>): Promise<Result>
   /** Checks a body in another thread. */
   check(body: Buffer, context: CheckContext): Promise<Check>
-  /** Returns the number of waiting reports. */
-  waiting(): number
   /** Ports through which the writers decode dense bodies in the same thread. Transfer each to one writer. */
   writerPorts: readonly MessagePort[]
   close(): Promise<void>
@@ -34,7 +32,7 @@ const threadLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256
  * `writerCount`: how many writers use the same thread.
  */
 export function openLargeReports(writerCount: number, onFailure: (error: Error) => void): LargeReports {
-  const line = createFairLine(reportsAtOnce)
+  const turns = createFairQueue({ maxRunning: reportsAtOnce })
   type Waiting = { resolve: (found: FromCheckThread) => void; reject: (error: Error) => void }
   let waiting: Waiting[] = []
   let ended: Error | undefined
@@ -56,8 +54,7 @@ export function openLargeReports(writerCount: number, onFailure: (error: Error) 
   thread.on('exit', () => end(new Error('The check thread ended.')))
 
   return {
-    inTurn: line.run,
-    waiting: line.waiting,
+    inTurn: turns.run,
     writerPorts: channels.map(({ port2 }) => port2),
     async check(body, context) {
       if (ended) throw ended

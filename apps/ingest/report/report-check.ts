@@ -1,5 +1,6 @@
 import type { AdapterHead, AdapterRejection, DroppedField, Translation } from '#adapters/adapter'
 import { adapterOf } from '#adapters/adapters'
+import type { CorrectedTimes } from '#adapters/clock'
 import type { SourceName } from '#adapters/source-names'
 import { decodeBatch, type Rejection } from '#telemetry/report/accept'
 import type { BatchFormat, RefusedBatch } from '#telemetry/report/envelope'
@@ -16,6 +17,8 @@ export type CheckedReport = {
   unknownFields: number
   /** The fields of a foreign report that were dropped. */
   droppedFields: readonly DroppedField[]
+  /** The times of a foreign report that were corrected. */
+  correctedTimes: readonly CorrectedTimes[]
 }
 
 /** A report in the protocol of another maker. Plain data, because reports are also checked in another thread. */
@@ -36,10 +39,11 @@ export function checkReport(body: Buffer, { foreign, ...context }: CheckContext)
   if (!foreign) return { body, checked: checkOwn(body, context) }
   const translated = translate(body, foreign, context.receivedAtMs)
   if (!translated.ok) return { body, checked: translated }
-  const { envelope, rejected, dropped } = translated
+  const { envelope, rejected, dropped, corrected } = translated
   const checked = envelope ? checkOwn(envelope, context) : nothing
   if (!checked.ok) return { body, checked }
-  const all = { ...checked, rejected: [...rejected, ...checked.rejected], droppedFields: dropped }
+  const foreignParts = { droppedFields: dropped, correctedTimes: corrected }
+  const all = { ...checked, rejected: [...rejected, ...checked.rejected], ...foreignParts }
   return { body: envelope ?? Buffer.alloc(0), checked: all }
 }
 
@@ -59,6 +63,7 @@ const nothing: CheckedReport = {
   rejected: [],
   unknownFields: 0,
   droppedFields: [],
+  correctedTimes: [],
 }
 
 function checkOwn(body: Buffer, { format, ...context }: Omit<CheckContext, 'foreign'>): CheckedReport | RefusedBatch {
@@ -66,5 +71,5 @@ function checkOwn(body: Buffer, { format, ...context }: Omit<CheckContext, 'fore
   if (!decoded.ok) return decoded
   const { samples, rejected, unknownFields } = decoded
   const requests = requestsForDays(samples)
-  return { ok: true, sampleCount: samples.length, requests, rejected, unknownFields, droppedFields: [] }
+  return { ...nothing, sampleCount: samples.length, requests, rejected, unknownFields }
 }

@@ -1,11 +1,14 @@
-import { Counter, type Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 import { otherField } from '#adapters/dropped-fields'
 import type { HttpMetrics } from '#http/metrics'
 import type { CheckedReport } from './report-check.ts'
 
 export type ReportMetrics = {
   /** Counts the accepted and rejected samples of a report of `bytes` bytes as sent. */
-  countReport(checked: Pick<CheckedReport, 'rejected' | 'unknownFields' | 'droppedFields'>, bytes: number): void
+  countReport(
+    checked: Pick<CheckedReport, 'rejected' | 'unknownFields' | 'droppedFields' | 'correctedTimes'>,
+    bytes: number,
+  ): void
   /** Counts a response. `code` is the problem's code if the report was rejected. */
   observe(status: number, durationMs: number, code?: string): void
 }
@@ -48,6 +51,11 @@ export function createReportMetrics(http: HttpMetrics): (protocol: { source: str
     'Values of other protocols that were dropped: their field is in no mapping, or the value cannot be converted.',
     ['source', 'field', 'reason'],
   )
+  const corrected = counter(
+    'telemetry_adapter_times_corrected_total',
+    'Times of other protocols that were corrected, because the clock of the router was wrong.',
+    ['source', 'reason'],
+  )
 
   return ({ source, route }) => {
     const counts: Counts = { source, bytes: 0, unknownFields: 0 }
@@ -61,6 +69,7 @@ export function createReportMetrics(http: HttpMetrics): (protocol: { source: str
         for (const { field, reason, count } of checked.droppedFields) {
           dropped.inc({ source, field: nameOf(field), reason }, count)
         }
+        for (const { reason, count } of checked.correctedTimes) corrected.inc({ source, reason }, count)
       },
       observe(status, durationMs, code) {
         if (code !== undefined) refused.inc({ code, source })
@@ -83,17 +92,4 @@ function boundedNames(): (name: string) => string {
     if (known.size < maxFieldNames) known.add(name)
     return known.has(name) ? name : otherField
   }
-}
-
-/** Registers a counter whose value is read at every scrape. */
-export function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc(read())
-    },
-  })
 }

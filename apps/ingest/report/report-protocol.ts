@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { reportPath } from '#device-edge/contract'
 import type { BatchFormat } from '#telemetry/report/envelope'
 import type { DeviceGrant } from '../access/device-grants.ts'
-import { answer, answerProblem } from './node-response.ts'
+import { answer, answerProblem } from '../http/node-response.ts'
 import { type ContentCoding, readContentCoding, readReportFormat } from './read-report.ts'
 import type { CheckedReport, ForeignReport } from './report-check.ts'
 

@@ -1,7 +1,7 @@
 import { adapters } from '#adapters/adapters'
 import { reportPath } from '#device-edge/contract'
+import type { NodeRoute } from '../http/node-response.ts'
 import { adapterProtocol } from './adapter-protocol.ts'
-import type { NodeRoute } from './node-response.ts'
 import type { ReportProtocol } from './report-protocol.ts'
 
 /** Returns a function that finds the route of a POST of telemetry by its URL: ours, or the one of an adapter. */

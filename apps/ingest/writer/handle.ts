@@ -5,7 +5,6 @@ import type { Lease } from '#telemetry-log/lock/lease'
 import type { LogPartition } from '#telemetry-log/segments/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/states/device-reports'
 import { noSentRows } from '#telemetry-writer/store/sent-rows'
-import type { Config } from '../config.ts'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
 
 export type WriterHandle = {
@@ -25,7 +24,7 @@ const stopLimitMs = 5_000
 const threadLimits = { maxYoungGenerationSizeMb: 24 }
 
 export type WriterParts = {
-  config: Config
+  logLevel: string
   questdb: QuestdbServer
   retentionDays: number
   schemaMemory: SharedArrayBuffer
@@ -38,8 +37,8 @@ export type WriterParts = {
 }
 
 /** Starts the writer thread of a partition. It shares only the partition's files and the position of its end. */
-export function startWriter(parts: WriterParts): WriterHandle {
-  const { config, retentionDays, schemaMemory, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
+export function startWriterThread(parts: WriterParts): WriterHandle {
+  const { logLevel, retentionDays, schemaMemory, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
   const { url, pgUrl, user, password } = parts.questdb
   const settings: WriterSettings = {
     place: partition.place,
@@ -50,12 +49,13 @@ export function startWriter(parts: WriterParts): WriterHandle {
     retentionDays,
     schemaMemory,
     decoding,
-    logLevel: config.LOG_LEVEL,
+    logLevel,
   }
   const kept = readCheckpoint(partition.place.folder)
   let progress: WriterProgress = {
     position: kept?.position ?? 0,
     counts: kept?.counts ?? { stored: 0, replaced: 0, deadLettered: 0 },
+    batches: 0,
     retries: 0,
     damages: 0,
     replays: 0,
@@ -73,16 +73,13 @@ export function startWriter(parts: WriterParts): WriterHandle {
   let stopping = false
   let toldNumber = 0
   let confirmedNumber = 0
-  let signalStopped: () => void = () => {}
-  const stopped = new Promise<void>((resolve) => {
-    signalStopped = resolve
-  })
+  const stopped = Promise.withResolvers<void>()
   const failed = new Promise<Error>((resolve) => {
     worker.on('error', (error) => {
       if (!stopping) resolve(error instanceof Error ? error : new Error('The writer thread failed.'))
     })
     worker.on('exit', () => {
-      signalStopped()
+      stopped.resolve()
       if (!stopping) resolve(new Error('The writer thread ended.'))
     })
   })
@@ -91,7 +88,7 @@ export function startWriter(parts: WriterParts): WriterHandle {
     else if (message.kind === 'stored') {
       toldNumber = message.number
       onStored(message.told)
-    } else signalStopped()
+    } else stopped.resolve()
   })
   return {
     progress: () => progress,
@@ -105,8 +102,8 @@ export function startWriter(parts: WriterParts): WriterHandle {
     async stop() {
       stopping = true
       worker.postMessage({ kind: 'stop' } satisfies ToWriter)
-      const limit = setTimeout(signalStopped, stopLimitMs)
-      await stopped
+      const limit = setTimeout(stopped.resolve, stopLimitMs)
+      await stopped.promise
       clearTimeout(limit)
       await worker.terminate()
     },

@@ -1,11 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { Lease } from '#telemetry-log/lock/lease'
-import type { LogPosition } from '#telemetry-log/log'
 import type { PartitionPlace } from '#telemetry-log/segments/layout'
-import type { CleanedCount } from '#telemetry-writer/reports/cleaning-counts'
+import type { PartitionFigures } from '#telemetry-writer/open-partition'
 import type { ToldByRows } from '#telemetry-writer/states/device-reports'
-import type { SendReason } from '#telemetry-writer/store/sent-rows'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {
@@ -25,18 +22,8 @@ export type WriterSettings = {
   logLevel: string
 }
 
-/** The progress of the writer. Everything before `position` is stored, with these `counts`. */
-export type WriterProgress = {
-  position: LogPosition
-  counts: SampleCounts
-  retries: number
-  damages: number
-  replays: number
-  statesRestored: number
-  suspendedTables: number
-  cleaned: CleanedCount[]
-  rowsSent: Record<SendReason, number>
-}
+/** The progress of the writer. */
+export type WriterProgress = PartitionFigures & { suspendedTables: number }
 
 export type FromWriter =
   | { kind: 'progress'; progress: WriterProgress }

@@ -1,13 +1,13 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { PartitionedLog } from '#telemetry-log/segments/partitioned-log'
 import type { SegmentLog } from '#telemetry-log/segments/segment-log'
-import { startWriter, type WriterHandle, type WriterParts } from './handle.ts'
+import { startWriterThread, type WriterHandle, type WriterParts } from './handle.ts'
 
 /** One partition of the log with its writer. */
-export type WrittenPartition = { log: SegmentLog; writer: WriterHandle }
+export type PartitionInThread = { log: SegmentLog; writer: WriterHandle }
 
 export type Writers = {
-  partitions: readonly WrittenPartition[]
+  partitions: readonly PartitionInThread[]
   /** Resolves when one of the threads has ended without `stop`. */
   failed: Promise<Error>
   /** Returns a function that confirms that Postgres has the changes of every `onStored` until now. */
@@ -25,10 +25,10 @@ type WritersParts = Omit<WriterParts, 'partition' | 'lease' | 'decoding' | 'sche
 /** Starts one writer thread for each partition of the log. */
 export function startWriters({ log, decoding, ...parts }: WritersParts): Writers {
   const schemaMemory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const partitions = log.all.map((partition, index): WrittenPartition => {
+  const partitions = log.all.map((partition, index): PartitionInThread => {
     const port = decoding[index]
     if (!port) throw new Error(`Writer ${index} has no port to the thread that decodes dense bodies.`)
-    const writer = startWriter({ ...parts, schemaMemory, partition, lease: log.lease, decoding: port })
+    const writer = startWriterThread({ ...parts, schemaMemory, partition, lease: log.lease, decoding: port })
     return { log: partition.log, writer }
   })
   const writers = partitions.map(({ writer }) => writer)

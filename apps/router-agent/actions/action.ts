@@ -1,9 +1,9 @@
 import type { EdgeClient } from '../edge-client.ts'
 import type { Log } from '../log.ts'
 import type { BufferFigures } from '../sample-buffer.ts'
-import type { FinalReport, StateFile } from '../state-file.ts'
+import type { AgentStateFile, FinalReport } from '../state-file.ts'
 
-export type Job = {
+export type ReceivedJob = {
   id: string
   kind: string
   attempt: number
@@ -16,7 +16,7 @@ export type ActionTools = {
   edge: EdgeClient
   token: string
   folder: string
-  state: StateFile
+  state: AgentStateFile
   log: Log
   uptimeS: () => number
   bufferFigures: () => BufferFigures
@@ -24,10 +24,10 @@ export type ActionTools = {
 }
 
 /** The result of an action: a report, and optionally the restart that completes it. Then the report is sent after the boot. */
-export type Outcome = FinalReport & { restart?: { reason: string; firmware?: string } }
+export type ActionOutcome = FinalReport & { restart?: { reason: string; firmware?: string } }
 
-export type Action = (job: Job, tools: ActionTools) => Promise<Outcome>
+export type Action = (job: ReceivedJob, tools: ActionTools) => Promise<ActionOutcome>
 
-export const succeeded = (detail: FinalReport['detail']): Outcome => ({ status: 'succeeded', detail })
-export const failed = (detail: string): Outcome => ({ status: 'failed', detail })
-export const rejected = (detail: string): Outcome => ({ status: 'rejected', detail })
+export const succeeded = (detail: FinalReport['detail']): ActionOutcome => ({ status: 'succeeded', detail })
+export const failed = (detail: string): ActionOutcome => ({ status: 'failed', detail })
+export const rejected = (detail: string): ActionOutcome => ({ status: 'rejected', detail })

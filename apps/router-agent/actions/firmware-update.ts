@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { request } from 'undici'
 import { z } from 'zod'
+import { errorText } from '#core/error-text'
 import { type Action, type ActionTools, failed } from './action.ts'
 
 const parameters = z.object({
@@ -37,7 +38,7 @@ export const updateFirmware: Action = async (job, tools) => {
     await rename(part, join(staging, 'staged.image'))
   } catch (error) {
     if (error instanceof DownloadError) return failed(error.message)
-    return failed(`The download failed: ${error instanceof Error ? error.message : String(error)}`)
+    return failed(`The download failed: ${errorText(error)}`)
   } finally {
     await rm(part, { force: true })
   }

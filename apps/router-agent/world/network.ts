@@ -1,12 +1,12 @@
 import { integerBetween, numberBetween, uniform } from './noise.ts'
 import { distanceM, offset, type Path, spotAt } from './paths.ts'
-import type { City, Point } from './places.ts'
+import type { City, PlacePoint } from './places.ts'
 
 export type Terrain = 'city' | 'road' | 'mountains' | 'sea'
 
 /** A site of one operator with three sectors. */
 export type Site = {
-  position: Point
+  position: PlacePoint
   plmn: string
   /** 20 bits; an LTE cell identity is this × 256 + sector. */
   enodebId: number
@@ -34,13 +34,13 @@ export function sitesAlong(
   path: Path,
   terrain: Terrain,
   plmns: string[],
-  towns: readonly Point[],
+  towns: readonly PlacePoint[],
   seed: number,
 ): Site[] {
   const sites: Site[] = []
   for (let atM = 0, index = 0; atM <= path.lengthM; index += 1) {
     const spot = spotAt(path, atM)
-    const here: Point = [spot.lat, spot.lon]
+    const here: PlacePoint = [spot.lat, spot.lon]
     const nearTown = terrain !== 'sea' && towns.some((town) => distanceM(town, here) < townReachM)
     const spacingM = terrain === 'sea' ? 6_000 : nearTown ? 1_500 : 4_500
     const fromCoastM = Math.min(atM, path.lengthM - atM)
@@ -70,7 +70,7 @@ export function sitesOver(city: City, plmn: string, seed: number): Site[] {
   return sites
 }
 
-function makeSite(position: Point, plmn: string, dense: boolean, seed: number): Site {
+function makeSite(position: PlacePoint, plmn: string, dense: boolean, seed: number): Site {
   const wide = dense && uniform(seed, 1) < 0.7
   return {
     position,

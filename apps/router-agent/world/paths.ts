@@ -1,29 +1,22 @@
+import { degreeM, distanceM as distanceBetweenM, radians } from '#telemetry/geo/geo'
 import { gaussian, uniform } from './noise.ts'
-import type { City, Point } from './places.ts'
-
-const earthRadiusM = 6_371_008.8
-const degree = Math.PI / 180
+import type { City, PlacePoint } from './places.ts'
 
 /** A polyline with the distance of each point from the start. `lengthM` is the distance of the last one. */
-export type Path = { points: Point[]; chainageM: number[]; lengthM: number }
+export type Path = { points: PlacePoint[]; chainageM: number[]; lengthM: number }
 
 export type Spot = { lat: number; lon: number; headingDeg: number }
 
-/** Great-circle distance by the haversine formula. */
-export function distanceM([lat1, lon1]: Point, [lat2, lon2]: Point): number {
-  const h =
-    Math.sin(((lat2 - lat1) * degree) / 2) ** 2 +
-    Math.cos(lat1 * degree) * Math.cos(lat2 * degree) * Math.sin(((lon2 - lon1) * degree) / 2) ** 2
-  return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(h)))
-}
+export const distanceM = ([lat, lon]: PlacePoint, [otherLat, otherLon]: PlacePoint): number =>
+  distanceBetweenM({ lat, lon }, { lat: otherLat, lon: otherLon })
 
 /** The point `northM` and `eastM` away. */
-export const offset = ([lat, lon]: Point, northM: number, eastM: number): Point => [
-  lat + northM / earthRadiusM / degree,
-  lon + eastM / earthRadiusM / degree / Math.cos(lat * degree),
+export const offset = ([lat, lon]: PlacePoint, northM: number, eastM: number): PlacePoint => [
+  lat + northM / degreeM,
+  lon + eastM / degreeM / Math.cos(lat * radians),
 ]
 
-function measure(points: Point[]): Path {
+function measure(points: PlacePoint[]): Path {
   const chainageM: number[] = []
   let total = 0
   points.forEach((point, index) => {
@@ -38,7 +31,7 @@ function measure(points: Point[]): Path {
  * Generates a road through the given towns. Halves each section repeatedly and moves its middle sideways by the share `bend`
  * of its length, which results in long curves and small bends.
  */
-export function windThrough(through: readonly Point[], bend: number, seed: number, finestM = 120): Path {
+export function windThrough(through: readonly PlacePoint[], bend: number, seed: number, finestM = 120): Path {
   let points = [...through]
   for (let round = 0; ; round += 1) {
     const halved = points.flatMap((point, index) => {
@@ -48,10 +41,10 @@ export function windThrough(through: readonly Point[], bend: number, seed: numbe
       if (lengthM <= finestM) return [point]
       const share = bend * Math.min(1, 0.4 + lengthM / 20_000)
       const sidewaysM = lengthM * share * Math.max(-2, Math.min(2, gaussian(seed, round, index)))
-      const north = (next[0] - point[0]) * 111_195
-      const east = (next[1] - point[1]) * 111_195 * Math.cos(point[0] * degree)
+      const north = (next[0] - point[0]) * degreeM
+      const east = (next[1] - point[1]) * degreeM * Math.cos(point[0] * radians)
       const across = sidewaysM / Math.hypot(north, east)
-      const middle: Point = [(point[0] + next[0]) / 2, (point[1] + next[1]) / 2]
+      const middle: PlacePoint = [(point[0] + next[0]) / 2, (point[1] + next[1]) / 2]
       return [point, offset(middle, -east * across, north * across)]
     })
     if (halved.length === points.length) return measure(points)
@@ -61,7 +54,7 @@ export function windThrough(through: readonly Point[], bend: number, seed: numbe
 
 /** Generates a closed delivery route on the rotated street grid of a city. */
 export function walkStreets(city: City, seed: number): Path {
-  const turn = uniform(seed, 1) * 90 * degree
+  const turn = uniform(seed, 1) * 90 * radians
   const blockM = 180 + uniform(seed, 2) * 120
   const reach = Math.floor((city.radiusKm * 1_000) / blockM)
   const corners = Array.from({ length: 7 }, (_, index) => {
@@ -69,7 +62,7 @@ export function walkStreets(city: City, seed: number): Path {
     const radius = reach * (0.25 + 0.75 * uniform(seed, 4, index))
     return [Math.round(Math.cos(angle) * radius), Math.round(Math.sin(angle) * radius)] as const
   })
-  const points: Point[] = []
+  const points: PlacePoint[] = []
   const visit = (north: number, east: number) => {
     const [northM, eastM] = [north * blockM, east * blockM]
     const [turnedNorth, turnedEast] = [
@@ -106,10 +99,10 @@ export function spotAt(path: Path, alongM: number): Spot {
   const to = path.points[high] ?? from
   const startM = path.chainageM[low] ?? 0
   const fraction = Math.max(0, Math.min(1, (alongM - startM) / Math.max(1, (path.chainageM[high] ?? 0) - startM)))
-  const east = (to[1] - from[1]) * Math.cos(from[0] * degree)
+  const east = (to[1] - from[1]) * Math.cos(from[0] * radians)
   return {
     lat: from[0] + (to[0] - from[0]) * fraction,
     lon: from[1] + (to[1] - from[1]) * fraction,
-    headingDeg: (Math.atan2(east, to[0] - from[0]) / degree + 360) % 360,
+    headingDeg: (Math.atan2(east, to[0] - from[0]) / radians + 360) % 360,
   }
 }

@@ -1,18 +1,18 @@
 /** [latitude, longitude] in degrees. */
-export type Point = readonly [number, number]
+export type PlacePoint = readonly [number, number]
 
 /**
  * The places of the demo fleet: road corridors between towns, delivery areas of cities, sea lanes. They have only towns and
  * turning points; paths.ts generates the bends.
  */
-type Corridor = { line: string; plmn: string[]; through: readonly Point[]; mountains?: boolean }
+type Corridor = { line: string; plmn: string[]; through: readonly PlacePoint[]; mountains?: boolean }
 
-export type City = { line: string; plmn: string[]; centre: Point; radiusKm: number }
+export type City = { line: string; plmn: string[]; centre: PlacePoint; radiusKm: number }
 
-type SeaLane = { line: string; plmn: string[]; through: readonly Point[] }
+type SeaLane = { line: string; plmn: string[]; through: readonly PlacePoint[] }
 
 /** `lat,lon lat,lon …` as points. */
-function towns(text: string): Point[] {
+function towns(text: string): PlacePoint[] {
   return text.split(' ').map((pair) => {
     const [lat = 0, lon = 0] = pair.split(',').map(Number)
     return [lat, lon]

@@ -1,3 +1,4 @@
+import { degreeM, radians } from '#telemetry/geo/geo'
 import { type Site, type Surroundings, shadowAt } from './network.ts'
 import { gaussian, smoothGaussian, uniform } from './noise.ts'
 import type { Spot } from './paths.ts'
@@ -98,10 +99,10 @@ const isNear = ({ position }: Site, { lat, lon }: Spot): boolean =>
   Math.abs(position[0] - lat) < reachDegrees && Math.abs(position[1] - lon) < reachDegrees
 
 function measureCell(site: Site, terrain: Surroundings['terrain'], spot: Spot, alongM: number, lossDb: number): Cell {
-  const northM = (spot.lat - site.position[0]) * 111_195
-  const eastM = (spot.lon - site.position[1]) * 111_195 * Math.cos((spot.lat * Math.PI) / 180)
+  const northM = (spot.lat - site.position[0]) * degreeM
+  const eastM = (spot.lon - site.position[1]) * degreeM * Math.cos(spot.lat * radians)
   const distanceKm = Math.max(0.05, Math.hypot(northM, eastM) / 1_000)
-  const bearingDeg = (Math.atan2(eastM, northM) * 180) / Math.PI - site.azimuthDeg
+  const bearingDeg = Math.atan2(eastM, northM) / radians - site.azimuthDeg
   const sector = (((Math.round(bearingDeg / 120) % 3) + 3) % 3) as 0 | 1 | 2
   const offAxisDeg = bearingDeg - Math.round(bearingDeg / 120) * 120
   const patternDb = Math.min(20, 12 * (offAxisDeg / 65) ** 2)

@@ -21,6 +21,8 @@ export type RouterSpec = {
   timetable: Timetable
   surroundings: Surroundings
   homePlmn: string
+  /** The network of a second modem. Routers with one modem do not name it. */
+  second: { plmn: string; surroundings: Surroundings } | undefined
   receiver: ReceiverHabits
   rfEveryMs: number
   missing: MissingValue
@@ -160,10 +162,17 @@ function specOf(
     timetable,
     surroundings: surroundingsOn(line, homePlmn),
     homePlmn,
+    second: deviceClass === 'vehicle' && number % 6 === 0 ? secondNetwork(line, homePlmn) : undefined,
     missing: pick(missingValues, seed, 11) ?? 'absent',
     firmware: pick(firmwares, seed, 12) ?? '4.2.0',
     sleep: undefined,
   }
+}
+
+/** The network of another operator on a line, if there is one. */
+function secondNetwork(line: Line, homePlmn: string): RouterSpec['second'] {
+  const plmn = line.plmns.find((operator) => operator !== homePlmn)
+  return plmn === undefined ? undefined : { plmn, surroundings: surroundingsOn(line, plmn) }
 }
 
 const receiverOf = (refreshM: number, noiseM: number, repeatEveryMs: number, seed: number): ReceiverHabits => ({

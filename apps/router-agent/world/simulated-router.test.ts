@@ -60,10 +60,10 @@ test('two simulations of the same hour return equal samples', () => {
   for (const spec of some.slice(0, 5)) expect(liveHour(spec)).toEqual(hours.get(spec))
 })
 
-test('samples are in order, with at most one of each kind per millisecond', () => {
+test('samples are in order, with at most one of each kind and modem per millisecond', () => {
   for (const taken of hours.values()) {
     expect(taken.map(({ ts }) => ts)).toEqual(taken.map(({ ts }) => ts).sort((a, b) => a - b))
-    expect(new Set(taken.map(({ ts, kind }) => `${ts} ${kind}`)).size).toBe(taken.length)
+    expect(new Set(taken.map(({ ts, kind, modem }) => `${ts} ${kind} ${modem}`)).size).toBe(taken.length)
   }
 })
 
@@ -147,4 +147,19 @@ test('two hours of history fit in a few batches and have longer intervals than l
     expect(history.length).toBeGreaterThan(200)
     expect(history.length).toBeLessThan(3_000)
   }
+})
+
+test('some vehicles have two modems of two operators, which report at the same times', () => {
+  const dual = roster.filter(({ second }) => second !== undefined)
+  expect(dual.length).toBeGreaterThan(5)
+  const spec = dual.find(({ sleep }) => sleep === undefined)
+  if (!spec) throw new Error('No router has two modems.')
+  const [first = [], second = []] = ['wwan0', 'wwan1'].map((modem) =>
+    liveHour(spec).filter((sample) => sample.modem === modem),
+  )
+  const timesOf = (taken: Sample[]) => taken.filter(({ kind }) => kind === 'cellular').map(({ ts }) => ts)
+  expect(timesOf(first)).toEqual(timesOf(second))
+  const operatorsOf = (taken: Sample[]) => new Set(taken.flatMap(({ plmn }) => (plmn === undefined ? [] : [plmn])))
+  expect(operatorsOf(first)).toEqual(new Set([spec.homePlmn]))
+  expect(operatorsOf(second)).toEqual(new Set([spec.second?.plmn]))
 })

@@ -34,60 +34,16 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
   const historyReceiver = createReceiver({ ...spec.receiver, repeatEveryMs: historyRepeatEveryMs }, seed)
   let nextMs = Math.ceil(boot.fromMs / secondMs) * secondMs
   let reception: Reception | undefined
+  let secondReception: Reception | undefined
+  const [first, second] = spec.second ? [{ modem: 'wwan0' }, { modem: 'wwan1' }] : [{}, undefined]
   let reason = boot.rebootReason
-  let receivedBytes = 0
-  let sentBytes = 0
+  const used = [0, 1].map(() => ({ received: 0, sent: 0 }))
 
   const isDue = (everyMs: number, atMs: number) => (atMs + phaseMs) % everyMs === 0
 
-  function systemAt(ts: number): Sample {
-    const warmth = 6 * Math.sin((((ts / 3_600_000) % 24) / 24) * 2 * Math.PI)
-    const sample: Sample = {
-      ts,
-      kind: 'system',
-      cpuPct: Math.round(8 + 20 * uniform(seed, ts, 30)),
-      memUsedPct: Math.round(41 + 8 * uniform(seed, Math.floor(ts / 3_600_000), 31)),
-      diskUsedPct: 23,
-      load1: Math.round((0.1 + 0.5 * uniform(seed, ts, 32)) * 100) / 100,
-      temperatureC: Math.round((34 + warmth + gaussian(seed, ts, 33)) * 10) / 10,
-      modemTemperatureC: Math.round((41 + warmth + (spec.fault ? 44 : 0) + gaussian(seed, ts, 34)) * 10) / 10,
-      inputVoltageV: Math.round((spec.deviceClass === 'fixed-site' ? 24 : 13.6) * 10 + gaussian(seed, ts, 35) * 2) / 10,
-      // Before the first boot, the router is assumed to have run for a day.
-      uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 86_400 : 0),
-      firmware: boot.firmware(),
-      clients: Math.floor(uniform(seed, Math.floor(ts / 600_000), 36) * 6),
-      ...(reason === undefined ? {} : { rebootReason: reason }),
-      ...(spec.fault === undefined ? {} : { fault: spec.fault }),
-    }
-    reason = undefined
-    return sample
-  }
-
-  function connectionAt(ts: number, now: Reception): Sample {
-    if (!now.serving && hasSatellite)
-      return { ts, kind: 'connection', state: 'connected', interface: 'sat0', latencyMs: 640 }
-    if (!now.serving) return { ts, kind: 'connection', state: 'searching', interface: 'wwan0', rat: 'none', simSlot: 0 }
-    const { plmn } = now.serving.site
-    receivedBytes += Math.round(40_000 * (1 + uniform(seed, ts, 40) * 20))
-    sentBytes += Math.round(30_000 * (1 + uniform(seed, ts, 41) * 5))
-    const distress = Math.max(0, 8 - now.sinrDb)
-    return {
-      ts,
-      kind: 'connection',
-      state: 'connected',
-      interface: 'wwan0',
-      rat: now.rat,
-      registration: plmn === spec.homePlmn ? 'home' : 'roaming',
-      plmn,
-      apn: 'fleet.iot',
-      simSlot: 0,
-      uptimeS: Math.max(0, Math.round((ts - boot.bootedAtMs) / secondMs)),
-      latencyMs: Math.round(28 + distress * 9 + Math.abs(gaussian(seed, ts, 42)) * 12),
-      jitterMs: Math.round(3 + distress + Math.abs(gaussian(seed, ts, 43)) * 4),
-      lossPct: Math.round(Math.min(30, distress > 9 ? distress / 2 : 0) * 10) / 10,
-      rxBytes: receivedBytes,
-      txBytes: sentBytes,
-    }
+  const uplinkOf = (simSlot: 0 | 1, homePlmn: string): Uplink => {
+    const bytes = used[simSlot] ?? { received: 0, sent: 0 }
+    return { simSlot, homePlmn, bytes, seed, bootedAtMs: boot.bootedAtMs, hasSatellite }
   }
 
   function samplesAt(ts: number, isHistory: boolean): Sample[] {
@@ -102,10 +58,22 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
     if (measure || !reception) {
       const current = reception?.serving ? cellIdentity(reception.serving) : undefined
       reception = receive(surroundings, spot, movement.alongM, ts, seed, current)
-      if (measure) taken.push(readModem(reception, ts, spec.missing, seed))
+      if (measure) taken.push({ ...readModem(reception, ts, spec.missing, seed), ...first })
+      if (spec.second) {
+        const held = secondReception?.serving ? cellIdentity(secondReception.serving) : undefined
+        secondReception = receive(spec.second.surroundings, spot, movement.alongM, ts, seed + 1, held)
+        if (measure) taken.push({ ...readModem(secondReception, ts, spec.missing, seed + 1), ...second })
+      }
     }
-    if (isDue(connectionEveryMs * (isHistory ? 4 : 1), ts)) taken.push(connectionAt(ts, reception))
-    if (reason !== undefined || isDue(systemEveryMs * (isHistory ? 5 : 1), ts)) taken.push(systemAt(ts))
+    if (isDue(connectionEveryMs * (isHistory ? 4 : 1), ts)) {
+      taken.push({ ...connectionSample(ts, reception, uplinkOf(0, spec.homePlmn)), ...first })
+      if (spec.second && secondReception)
+        taken.push({ ...connectionSample(ts, secondReception, uplinkOf(1, spec.second.plmn)), ...second })
+    }
+    if (reason !== undefined || isDue(systemEveryMs * (isHistory ? 5 : 1), ts)) {
+      taken.push(systemSample(ts, spec, boot, reason))
+      reason = undefined
+    }
     return taken
   }
 
@@ -127,5 +95,71 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
     },
     isLinkUp: (nowMs) => !isAsleep(nowMs) && reception !== undefined && (hasSatellite || reception.rat !== 'none'),
     isExhausted: () => false,
+  }
+}
+
+function systemSample(
+  ts: number,
+  spec: RouterSpec,
+  boot: SimulatedBoot,
+  reason: SimulatedBoot['rebootReason'],
+): Sample {
+  const { seed, fault } = spec
+  const warmth = 6 * Math.sin((((ts / 3_600_000) % 24) / 24) * 2 * Math.PI)
+  return {
+    ts,
+    kind: 'system',
+    cpuPct: Math.round(8 + 20 * uniform(seed, ts, 30)),
+    memUsedPct: Math.round(41 + 8 * uniform(seed, Math.floor(ts / 3_600_000), 31)),
+    diskUsedPct: 23,
+    load1: Math.round((0.1 + 0.5 * uniform(seed, ts, 32)) * 100) / 100,
+    temperatureC: Math.round((34 + warmth + gaussian(seed, ts, 33)) * 10) / 10,
+    modemTemperatureC: Math.round((41 + warmth + (fault ? 44 : 0) + gaussian(seed, ts, 34)) * 10) / 10,
+    inputVoltageV: Math.round((spec.deviceClass === 'fixed-site' ? 24 : 13.6) * 10 + gaussian(seed, ts, 35) * 2) / 10,
+    // Before the first boot, the router is assumed to have run for a day.
+    uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 86_400 : 0),
+    firmware: boot.firmware(),
+    clients: Math.floor(uniform(seed, Math.floor(ts / 600_000), 36) * 6),
+    ...(reason === undefined ? {} : { rebootReason: reason }),
+    ...(fault === undefined ? {} : { fault }),
+  }
+}
+
+/** `bytes`: the counters of the modem, which each sample increases. */
+type Uplink = {
+  simSlot: 0 | 1
+  homePlmn: string
+  bytes: { received: number; sent: number }
+  seed: number
+  bootedAtMs: number
+  hasSatellite: boolean
+}
+
+function connectionSample(ts: number, now: Reception, uplink: Uplink): Sample {
+  const { simSlot, homePlmn, bytes, seed } = uplink
+  const name = `wwan${simSlot}`
+  if (!now.serving && uplink.hasSatellite)
+    return { ts, kind: 'connection', state: 'connected', interface: 'sat0', latencyMs: 640 }
+  if (!now.serving) return { ts, kind: 'connection', state: 'searching', interface: name, rat: 'none', simSlot }
+  const { plmn } = now.serving.site
+  bytes.received += Math.round(40_000 * (1 + uniform(seed, ts, 40) * 20))
+  bytes.sent += Math.round(30_000 * (1 + uniform(seed, ts, 41) * 5))
+  const distress = Math.max(0, 8 - now.sinrDb)
+  return {
+    ts,
+    kind: 'connection',
+    state: 'connected',
+    interface: name,
+    rat: now.rat,
+    registration: plmn === homePlmn ? 'home' : 'roaming',
+    plmn,
+    apn: 'fleet.iot',
+    simSlot,
+    uptimeS: Math.max(0, Math.round((ts - uplink.bootedAtMs) / secondMs)),
+    latencyMs: Math.round(28 + distress * 9 + Math.abs(gaussian(seed, ts, 42)) * 12),
+    jitterMs: Math.round(3 + distress + Math.abs(gaussian(seed, ts, 43)) * 4),
+    lossPct: Math.round(Math.min(30, distress > 9 ? distress / 2 : 0) * 10) / 10,
+    rxBytes: bytes.received,
+    txBytes: bytes.sent,
   }
 }

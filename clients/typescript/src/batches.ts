@@ -1,5 +1,5 @@
-import type { Routerfleet } from './client.ts'
 import type { components } from './openapi.ts'
+import type { Send } from './request.ts'
 import { pause } from './retrying-fetch.ts'
 
 export type JobBatch = components['schemas']['JobBatch']
@@ -17,7 +17,7 @@ const longestPauseMs = 5_000
 
 /** Reads the batch until it has ended: often at first, then every five seconds. Rejects when the signal aborts. */
 export async function waitForBatch(
-  get: Routerfleet['get'],
+  get: Send<'get'>,
   { organizationId, batchId, onProgress, signal }: BatchWait,
 ): Promise<JobBatch> {
   const params = { path: { orgId: organizationId, id: batchId } }

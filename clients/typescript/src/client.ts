@@ -1,8 +1,9 @@
-import createApiClient, { type Client, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch'
+import createApiClient, { type Client } from 'openapi-fetch'
 import { type BatchWait, type JobBatch, waitForBatch } from './batches.ts'
 import type { paths } from './openapi.ts'
 import { type ItemOf, type ListPath, listItems } from './pages.ts'
 import { problemOf } from './problem.ts'
+import type { Init, Method, Send } from './request.ts'
 import { type Fetch, type RetryOptions, retryingFetch } from './retrying-fetch.ts'
 
 export type ClientOptions = RetryOptions & {
@@ -12,26 +13,6 @@ export type ClientOptions = RetryOptions & {
   key: string
   fetch?: Fetch
 }
-
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-type PathWith<Verb extends Method> = {
-  [Path in keyof paths]: paths[Path] extends { [Key in Verb]: object } ? Path : never
-}[keyof paths]
-
-type Init<Path extends keyof paths, Verb extends Method> = MaybeOptionalInit<paths[Path], Verb>
-type InitArgument<Value> = undefined extends Value ? [init?: Value] : [init: Value]
-
-// The first argument of FetchResponse is the operation with its responses.
-type Operation<Path extends keyof paths, Verb extends Method> = Extract<paths[Path][Verb & keyof paths[Path]], object>
-type Data<Path extends keyof paths, Verb extends Method, Options> = NonNullable<
-  FetchResponse<Operation<Path, Verb>, Options, 'application/json'>['data']
->
-
-/** Sends a request and returns the body of its response. Throws a `ProblemError` for a response that is not successful. */
-type Send<Verb extends Method> = <Path extends PathWith<Verb>, Options extends Init<Path, Verb>>(
-  path: Path,
-  ...init: InitArgument<Options>
-) => Promise<Data<Path, Verb, Options>>
 
 export type Routerfleet = {
   get: Send<'get'>

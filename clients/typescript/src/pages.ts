@@ -1,5 +1,5 @@
-import type { Routerfleet } from './client.ts'
 import type { paths } from './openapi.ts'
+import type { Send } from './request.ts'
 
 type Page = { items: unknown[]; nextCursor: string | null }
 type PageOf<Path extends keyof paths> = paths[Path] extends {
@@ -16,7 +16,7 @@ type AnyInit = { params?: { query?: Record<string, unknown> } }
 
 /** Yields the items of a list and requests the next page when one is used up. */
 export async function* listItems<Path extends ListPath>(
-  get: Routerfleet['get'],
+  get: Send<'get'>,
   path: Path,
   init: unknown,
 ): AsyncGenerator<ItemOf<Path>, void> {

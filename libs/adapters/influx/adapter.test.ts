@@ -9,8 +9,10 @@ const head = (query = '', authorization?: string): AdapterHead => ({
   mediaType: 'text/plain',
 })
 
+const receivedAtMs = 1_700_000_000_500
+
 function translate(text: string, query = 'precision=s') {
-  const translated = influx.translate(Buffer.from(text), head(query), 0)
+  const translated = influx.translate(Buffer.from(text), head(query), receivedAtMs)
   if (!translated.ok) return { refused: translated }
   const { envelope, rejected, dropped } = translated
   return { samples: envelope && JSON.parse(envelope.toString()).samples, rejected, dropped }
@@ -30,12 +32,25 @@ test('a point is a sample with our fields, from tags too', () => {
 
 test('points of one kind and time are one sample, because they are stored as one row', () => {
   const { samples } = translate(
-    'system,cpu=a cpuPct=5 10\nsystem load1=2 10\nsystem load1=3 11\nlocation lat=1,lon=2 10',
+    'system,cpu=a cpuPct=5 1700000000\nsystem load1=2 1700000000\nsystem load1=3 1700000001\nlocation lat=1,lon=2 1700000000',
   )
   expect(samples).toEqual([
-    { kind: 'system', ts: 10_000, cpuPct: 5, load1: 2 },
-    { kind: 'system', ts: 11_000, load1: 3 },
-    { kind: 'location', ts: 10_000, lat: 1, lon: 2 },
+    { kind: 'system', ts: 1_700_000_000_000, cpuPct: 5, load1: 2 },
+    { kind: 'system', ts: 1_700_000_001_000, load1: 3 },
+    { kind: 'location', ts: 1_700_000_000_000, lat: 1, lon: 2 },
+  ])
+})
+
+test('points of several modems and interfaces at one time are one sample each', () => {
+  const { samples } = translate(
+    'cellular,modem=1 rsrpDbm=-95 1700000000\ncellular,modem=2 rsrpDbm=-80 1700000000\ncellular,modem=1 sinrDb=3 1700000000\nconnection,modem=1,interface=a rxBytes=1 1700000000\nconnection,modem=1,interface=b rxBytes=2 1700000000',
+  )
+  const ts = 1_700_000_000_000
+  expect(samples).toEqual([
+    { kind: 'cellular', ts, modem: '1', rsrpDbm: -95, sinrDb: 3 },
+    { kind: 'cellular', ts, modem: '2', rsrpDbm: -80 },
+    { kind: 'connection', ts, modem: '1', interface: 'a', rxBytes: 1 },
+    { kind: 'connection', ts, modem: '1', interface: 'b', rxBytes: 2 },
   ])
 })
 
@@ -45,7 +60,7 @@ test.each([
   ['precision=us', '1700000000123456', 1_700_000_000_123],
   ['precision=ms', '1700000000123', 1_700_000_000_123],
   ['precision=s', '1700000000', 1_700_000_000_000],
-  ['bucket=b&org=o&precision=ms', '-5', -5],
+  ['bucket=b&org=o&precision=ms', '-5', receivedAtMs],
 ])('%j: timestamp %s is %s ms', (query, timestamp, ms) => {
   expect(translate(`system cpuPct=1 ${timestamp}`, query).samples[0].ts).toBe(ms)
 })

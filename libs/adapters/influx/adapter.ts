@@ -1,4 +1,5 @@
 import { isKind } from '#telemetry/report/fields'
+import { sampleSource } from '#telemetry/report/sources'
 import {
   type Adapter,
   type AdapterHead,
@@ -10,7 +11,7 @@ import {
 } from '../adapter.ts'
 import { createDroppedFields } from '../dropped-fields.ts'
 import { setOwnField } from '../own-fields.ts'
-import { createSampleSet, envelopeOf, tooManySamples } from '../sample-set.ts'
+import { createSampleSet, tooManySamples, translationOf } from '../sample-set.ts'
 import { parseLineProtocol } from './line-protocol.ts'
 
 /** InfluxDB's words for HTTP statuses. https://docs.influxdata.com/influxdb/v2/api/#operation/PostWrite */
@@ -48,7 +49,7 @@ export const influx: Adapter = {
   answerProblem: ({ status, detail }) => errorReply(status, detail),
 }
 
-function translate(body: Buffer, { query }: AdapterHead): Translation {
+function translate(body: Buffer, { query }: AdapterHead, receivedAtMs: number): Translation {
   const precision = new URLSearchParams(query).get('precision') ?? 'ns'
   if (!Object.hasOwn(unitMs, precision)) return refuse('`precision` must be ns, us, ms or s.')
   const [set, dropped] = [createSampleSet(), createDroppedFields()]
@@ -58,14 +59,16 @@ function translate(body: Buffer, { query }: AdapterHead): Translation {
     if (rejection) rejected.push(rejection)
     if (rejected.length > maxRejected) return refuse(`More than ${maxRejected} lines cannot be accepted.`)
     if ('reason' in point || !isKind(point.measurement)) continue
-    const sample = set.sampleAt(point.measurement, timeOf(point.timestamp, precision))
+    const source = sampleSource(point.measurement, Object.fromEntries([...point.tags, ...point.fields]))
+    const sample = set.sampleAt(point.measurement, timeOf(point.timestamp, precision), source)
     if (!sample) return tooManySamples
     // Fields follow tags, so that a field replaces a tag of the same name.
     for (const [name, value] of [...point.tags, ...point.fields]) setOwnField(sample, name, value, dropped)
   }
   if (set.samples().length === 0 && rejected.length === 0) return refuse('The request has no points.')
-  const translated = envelopeOf(set.samples())
-  return translated.ok ? { ...translated, rejected, dropped: dropped.list() } : translated
+  // The answer explains rejected lines in InfluxDB's words.
+  if (set.samples().length === 0) return { ok: true, envelope: undefined, rejected, dropped: [], corrected: [] }
+  return translationOf({ set, dropped, rejected, receivedAtMs })
 }
 
 const brokenLine = ({ line, text, reason }: { line: number; text: string; reason: string }): AdapterRejection => ({

@@ -1,5 +1,5 @@
 /** A point of InfluxDB's line protocol. `timestamp` is in the unit of the request. `line` counts from 1. */
-export type Point = {
+export type LinePoint = {
   line: number
   measurement: string
   tags: [key: string, value: string][]
@@ -34,7 +34,7 @@ const timestampText = /^-?\d{1,20}$/
  * Yields the points and the broken lines of a text. Reads each character at most twice.
  * https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
  */
-export function* parseLineProtocol(text: string): Generator<Point | BrokenLine> {
+export function* parseLineProtocol(text: string): Generator<LinePoint | BrokenLine> {
   const cursor = { text, at: 0 }
   let line = 1
   while (cursor.at < text.length) {
@@ -52,12 +52,12 @@ export function* parseLineProtocol(text: string): Generator<Point | BrokenLine> 
 
 type Cursor = { text: string; at: number }
 
-function readPoint(cursor: Cursor, line: number): Point | BrokenLine {
+function readPoint(cursor: Cursor, line: number): LinePoint | BrokenLine {
   const start = cursor.at
   try {
     const measurement = readName(cursor, ', ')
     if (measurement === '') throw new SyntaxProblem('missing measurement')
-    const tags: Point['tags'] = []
+    const tags: LinePoint['tags'] = []
     while (take(cursor, ',')) {
       const key = readName(cursor, ',= ')
       if (key === '' || !take(cursor, '=')) throw new SyntaxProblem('missing tag key or value')
@@ -66,7 +66,7 @@ function readPoint(cursor: Cursor, line: number): Point | BrokenLine {
       tags.push([key, value])
     }
     if (!skipSpaces(cursor) || isAtEnd(cursor)) throw new SyntaxProblem('missing fields')
-    const fields: Point['fields'] = []
+    const fields: LinePoint['fields'] = []
     do {
       const key = readName(cursor, ',= ')
       if (key === '' || !take(cursor, '=')) throw new SyntaxProblem('invalid field format')

@@ -1,10 +1,10 @@
 import type { Kind } from '#telemetry/report/fields'
-import { type Adapter, refuse, type Translation } from '../adapter.ts'
+import { type Adapter, type AdapterHead, refuse, type Translation } from '../adapter.ts'
 import { createDroppedFields } from '../dropped-fields.ts'
 import { isRecord, parseJson } from '../json.ts'
 import { compileTable } from '../mapping.ts'
 import { problemReplies } from '../problem-replies.ts'
-import { createSampleSet, envelopeOf, setField, tooManySamples } from '../sample-set.ts'
+import { addFields, createSampleSet, tooManySamples, translationOf } from '../sample-set.ts'
 import { epochMs } from '../times.ts'
 import { flexApiTable } from './table.ts'
 
@@ -28,24 +28,31 @@ const timesOf: Readonly<Record<Kind, readonly string[]>> = {
 }
 const timeMembers = new Set(['modem1.ts', 'sysinfo.ts', 'summary.ts'])
 
-function translate(body: Buffer): Translation {
+function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Translation {
   const parsed = parseJson(body)
   if (!parsed.ok) return parsed
-  const message = parsed.value
-  if (!isRecord(message)) return refuse('The body must be an object.')
+  if (!isRecord(parsed.value)) return refuse('The body must be an object.')
   const [set, dropped] = [createSampleSet(), createDroppedFields()]
-  const fields = readMessage(grouped(message), dropped)
-  for (const [kind, values] of fields) {
-    const sentMs = [...timesOf[kind], 'summary.ts'].map((name) => epochMs(message[name]))
-    const sample = set.sampleAt(
-      kind,
-      sentMs.find((ms) => typeof ms === 'number'),
-    )
-    if (!sample) return tooManySamples
-    for (const [field, value] of values) setField(sample, field, value, dropped)
+  for (const message of messagesOf(parsed.value)) {
+    for (const [kind, values] of readMessage(grouped(message), dropped)) {
+      const sentMs = [...timesOf[kind], 'summary.ts'].map((name) => epochMs(message[name]))
+      const tsMs = sentMs.find((ms) => typeof ms === 'number')
+      if (!addFields(set, new Map([[kind, values]]), tsMs, dropped)) return tooManySamples
+    }
   }
-  const translated = envelopeOf(set.samples())
-  return translated.ok ? { ...translated, rejected: [], dropped: dropped.list() } : translated
+  return translationOf({ set, dropped, receivedAtMs })
+}
+
+const numbered = /^(?:modem|cellular)(\d{1,2})\./
+
+/** Returns the router's own values, and those of each modem under the names of the first one. */
+function messagesOf(message: Record<string, unknown>): Record<string, unknown>[] {
+  const byNumber = Map.groupBy(Object.entries(message), ([name]) => numbered.exec(name)?.[1])
+  return [...byNumber].map(([number, members]) => {
+    if (number === undefined) return Object.fromEntries(members)
+    const renamed = members.map(([name, value]) => [name.replace(number, '1'), value])
+    return { ...Object.fromEntries(renamed), modem: `modem${number}`, 'summary.ts': message['summary.ts'] }
+  })
 }
 
 /** Returns `{"gnss.hdop": 1}` as `{"gnss": {"hdop": 1}}`, without the times. */

@@ -1,5 +1,6 @@
-import { derived, digits, hexDigits, nonZero, number, text, words } from '../conversions.ts'
+import { derived, digits, hexDigits, modemName, nonZero, number, text, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
+import { simPlmn } from '../plmn.ts'
 import { epochMs } from '../times.ts'
 
 /** A message of FlexAPI. The names before the dot are those of its members, such as `gnss.latitude`. */
@@ -20,7 +21,9 @@ export const flexApiTable: MakerTable = {
     { from: 'gnss.fix', to: ['location.fix'], as: words({ 0: 'none', 1: null, 2: null, 3: null, 4: null, 5: null }) },
     { from: 'gnss.ts', to: ['location.fixTs'], as: derived('epoch in s; also the time of the position', epochMs) },
     { from: 'time', to: ['location.fixTs'], as: derived('epoch in s; also the time of the position', epochMs) },
+    { from: 'modem', to: ['cellular.modem', 'connection.modem'], as: modemName },
     { from: 'modem1.imsi', to: ['connection.imsi'], as: text },
+    { from: 'modem1.imsi', to: ['cellular.simPlmn', 'connection.simPlmn'], as: simPlmn },
     { from: 'modem1.iccid', to: ['connection.iccid'], as: text },
     {
       from: 'modem1.reg_status',

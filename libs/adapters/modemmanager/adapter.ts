@@ -1,10 +1,11 @@
-import { type Adapter, refuse, type Translation } from '../adapter.ts'
+import { type Adapter, type AdapterHead, type Refused, refuse, type Translation } from '../adapter.ts'
 import { createDroppedFields } from '../dropped-fields.ts'
-import { isRecord, parseJson } from '../json.ts'
+import { isRecord, mergeRecords, parseJson } from '../json.ts'
+import { linesOf } from '../lines.ts'
 import { compileTable } from '../mapping.ts'
 import { withStandalone5g } from '../openwisp/derived.ts'
 import { problemReplies } from '../problem-replies.ts'
-import { addFields, createSampleSet, envelopeOf, tooManySamples } from '../sample-set.ts'
+import { addFields, createSampleSet, tooManySamples, translationOf } from '../sample-set.ts'
 import { modemManagerTable } from './table.ts'
 
 const readModem = compileTable(modemManagerTable)
@@ -18,15 +19,54 @@ export const modemmanager: Adapter = {
   ...problemReplies,
 }
 
-function translate(body: Buffer): Translation {
-  const parsed = parseJson(body)
+/** Sixteen modems in four parts. */
+const maxObjects = 64
+
+function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Translation {
+  const parsed = parseObjects(body)
   if (!parsed.ok) return parsed
-  if (!isRecord(parsed.value) || !isRecord(parsed.value.modem)) return refuse('The body must have the object `modem`.')
+  if (parsed.objects.length > maxObjects) return refuse(`The body may have at most ${maxObjects} objects.`)
+  const modems: Record<string, unknown>[] = []
+  for (const object of parsed.objects) {
+    if (!isRecord(object) || !isRecord(object.modem)) return refuse('The body must have the object `modem`.')
+    modems.push(object.modem)
+  }
   const [set, dropped] = [createSampleSet(), createDroppedFields()]
-  const fields = readModem(withStandalone5g(parsed.value.modem), dropped)
-  // A modem without a fix has an altitude at most.
-  if (!fields.get('location')?.has('lat')) fields.delete('location')
-  if (!addFields(set, fields, undefined, dropped)) return tooManySamples
-  const translated = envelopeOf(set.samples())
-  return translated.ok ? { ...translated, rejected: [], dropped: dropped.list() } : translated
+  for (const modem of joined(modems)) {
+    const fields = readModem(withStandalone5g(modem), dropped)
+    // A modem without a fix has an altitude at most.
+    if (!fields.get('location')?.has('lat')) fields.delete('location')
+    if (!addFields(set, fields, undefined, dropped)) return tooManySamples
+  }
+  return translationOf({ set, dropped, receivedAtMs })
+}
+
+/** Returns the objects of a body: one, a list, or one a line as a script prints them for several modems or parts. */
+function parseObjects(body: Buffer): { ok: true; objects: readonly unknown[] } | Refused {
+  const whole = parseJson(body)
+  if (whole.ok) return { ok: true, objects: Array.isArray(whole.value) ? whole.value : [whole.value] }
+  const objects: unknown[] = []
+  for (const line of linesOf(body.toString('utf8'))) {
+    if (line.trim() === '') continue
+    const parsed = parseJson(Buffer.from(line))
+    if (!parsed.ok) return whole
+    objects.push(parsed.value)
+    if (objects.length > maxObjects) break
+  }
+  return objects.length === 0 ? whole : { ok: true, objects }
+}
+
+/**
+ * Joins the parts of each modem. Only the output of `mmcli -m N -J` alone names the modem; other parts belong to the modem
+ * before them, or to the first one that is named.
+ */
+function joined(parts: readonly Record<string, unknown>[]): Iterable<Record<string, unknown>> {
+  const nameOf = (part: Record<string, unknown>) => part['dbus-path']
+  const modems = new Map<unknown, Record<string, unknown>>()
+  let name = parts.map(nameOf).find((path) => path !== undefined)
+  for (const part of parts) {
+    name = nameOf(part) ?? name
+    modems.set(name, mergeRecords(modems.get(name) ?? {}, part))
+  }
+  return modems.values()
 }

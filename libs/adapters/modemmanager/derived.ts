@@ -1,5 +1,6 @@
-import { noValue, unusable } from '../conversions.ts'
+import { modemName, noValue, unusable } from '../conversions.ts'
 import { isRecord } from '../json.ts'
+import { plmnOf } from '../plmn.ts'
 
 /** ModemManager's technologies, newest first. */
 const technologies: readonly (readonly [string, string])[] = [
@@ -11,22 +12,26 @@ const technologies: readonly (readonly [string, string])[] = [
   ['hsupa', 'hspa'],
   ['hsdpa', 'hspa'],
   ['umts', 'umts'],
+  ['td-scdma', 'umts'],
   ['edge', 'gsm'],
   ['gprs', 'gsm'],
   ['gsm', 'gsm'],
+  ['gsm-compact', 'gsm'],
 ]
 
 /** Returns our word for a list of access technologies. */
 export function newestTechnology(list: unknown): unknown {
   if (!Array.isArray(list)) return unusable
-  if (list.includes('5gnr')) return list.includes('lte') ? 'nr-nsa' : 'nr-sa'
-  return technologies.find(([theirs]) => list.includes(theirs))?.[1] ?? noValue
+  const names = list.map((name) => String(name).toLowerCase())
+  if (names.includes('5gnr')) return names.includes('lte') ? 'nr-nsa' : 'nr-sa'
+  const known = technologies.find(([theirs]) => names.includes(theirs))
+  return known?.[1] ?? (names.every((name) => name === 'unknown') ? noValue : unusable)
 }
 
-/** Returns the network of a 3GPP location. Its codes are text, because an MNC of "03" is not "3". */
-export function plmnOfLocation(location: unknown): unknown {
-  if (!isRecord(location)) return unusable
-  const [country, network] = [String(location.mcc ?? '--'), String(location.mnc ?? '--')]
-  if (country === '--' || network === '--') return noValue
-  return /^\d{3}$/.test(country) && /^\d{2,3}$/.test(network) ? country + network : unusable
-}
+/** Returns the network of a 3GPP location. */
+export const plmnOfLocation = (location: unknown): unknown =>
+  isRecord(location) ? plmnOf(location.mcc, location.mnc) : unusable
+
+/** Returns the index of a modem, by which `mmcli` names it: the last part of `/org/freedesktop/ModemManager1/Modem/0`. */
+export const modemIndex = (path: unknown): unknown =>
+  typeof path === 'string' ? modemName.read(path.slice(path.lastIndexOf('/') + 1)) : unusable

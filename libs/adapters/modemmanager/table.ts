@@ -1,7 +1,7 @@
-import { derived, digits, hexDigits, number, text, words } from '../conversions.ts'
+import { derived, digits, hexArea, hexDigits, number, text, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 import { ratOfSignal } from '../openwisp/derived.ts'
-import { newestTechnology, plmnOfLocation } from './derived.ts'
+import { modemIndex, newestTechnology, plmnOfLocation } from './derived.ts'
 
 /** The object `modem` of `mmcli -J`, with any of its members. */
 export const modemManagerTable: MakerTable = {
@@ -10,6 +10,11 @@ export const modemManagerTable: MakerTable = {
   source: 'ModemManager: `mmcli -m N -J`, with `--signal-get` or `--location-get`',
   noValue: ['--', ''],
   mappings: [
+    {
+      from: 'dbus-path',
+      to: ['cellular.modem', 'connection.modem'],
+      as: derived('index: the last part of the path', modemIndex),
+    },
     {
       from: 'generic.state',
       to: ['connection.state'],
@@ -46,8 +51,26 @@ export const modemManagerTable: MakerTable = {
         searching: 'searching',
         denied: 'denied',
         idle: 'not_registered',
-        'emergency-only': 'emergency_only',
         unknown: 'unknown',
+        'home-sms-only': 'home',
+        'roaming-sms-only': 'roaming',
+        'emergency-only': 'emergency_only',
+        'home-csfb-not-preferred': 'home',
+        'roaming-csfb-not-preferred': 'roaming',
+        'attached-rlos': 'emergency_only',
+        // The same states as numbers, as its D-Bus property has them.
+        0: 'not_registered',
+        1: 'home',
+        2: 'searching',
+        3: 'denied',
+        4: 'unknown',
+        5: 'roaming',
+        6: 'home',
+        7: 'roaming',
+        8: 'emergency_only',
+        9: 'home',
+        10: 'roaming',
+        11: 'emergency_only',
       }),
     },
     {
@@ -62,6 +85,7 @@ export const modemManagerTable: MakerTable = {
     { from: 'signal.5g.rsrp', to: ['cellular.nrRsrpDbm'], as: number },
     { from: 'signal.5g.rsrq', to: ['cellular.nrRsrqDb'], as: number },
     { from: 'signal.5g.snr', to: ['cellular.nrSinrDb'], as: number },
+    { from: 'signal.5g-alone.rssi', to: ['cellular.rssiDbm'], as: number },
     { from: 'signal.5g-alone.rsrp', to: ['cellular.rsrpDbm'], as: number },
     { from: 'signal.5g-alone.rsrq', to: ['cellular.rsrqDb'], as: number },
     { from: 'signal.5g-alone.snr', to: ['cellular.sinrDb'], as: number },
@@ -73,7 +97,8 @@ export const modemManagerTable: MakerTable = {
       as: derived('`mcc` and `mnc`', plmnOfLocation),
     },
     { from: 'location.3gpp.cid', to: ['cellular.cellId'], as: hexDigits },
-    { from: 'location.3gpp.tac', to: ['cellular.tac'], as: hexDigits },
+    { from: 'location.3gpp.tac', to: ['cellular.tac'], as: hexArea },
+    { from: 'location.3gpp.lac', to: ['cellular.tac'], as: hexArea },
     { from: 'location.gps.latitude', to: ['location.lat'], as: number },
     { from: 'location.gps.longitude', to: ['location.lon'], as: number },
     { from: 'location.gps.altitude', to: ['location.altitudeM'], as: number },

@@ -5,14 +5,22 @@ export type BrokenSentence = { reason: string }
 
 /** The standard allows 82 characters; some receivers send more. */
 const maxCharacters = 120
-const form = /^[$!]([A-Z]{2})([A-Z]{3}),([^*]*)\*([0-9A-F]{2})$/i
+const form = /^[$!](?:(P[A-Z0-9]*)|[A-Z]{2}([A-Z]{3})),([^*]*)\*([0-9A-F]{2})$/i
 
-/** Parses a line. The checksum is required: without it, a damaged position cannot be recognized. */
-export function parseSentence(line: string): Sentence | BrokenSentence {
+/** A tag block of NMEA 4, such as `\s:GPS1,c:1762400000*hh\`: who sent the sentence and when, which no field needs. */
+const tagBlock = /^\\[^\\]*\\/
+
+/**
+ * Parses a line. The checksum is required: without it, a damaged position cannot be recognized. Sentences that begin with P are
+ * the maker's own, which no table can read.
+ */
+export function parseSentence(received: string): Sentence | 'proprietary' | BrokenSentence {
+  const line = received.replace(tagBlock, '')
   if (line.length > maxCharacters) return { reason: `more than ${maxCharacters} characters` }
-  const [, talker, type = '', fields = '', checksum = ''] = form.exec(line) ?? []
-  if (talker === undefined) return { reason: 'not a sentence with a checksum' }
+  const [whole, proprietary, type = '', fields = '', checksum = ''] = form.exec(line) ?? []
+  if (whole === undefined) return { reason: 'not a sentence with a checksum' }
   if (checksumOf(line) !== Number.parseInt(checksum, 16)) return { reason: 'wrong checksum' }
+  if (proprietary !== undefined) return 'proprietary'
   return { type: type.toUpperCase(), fields: fields.split(',') }
 }
 

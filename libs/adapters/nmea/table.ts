@@ -2,6 +2,9 @@ import { number, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 import { knots, nmeaDegrees } from './degrees.ts'
 
+/** The mode of the receiver: N is "not valid", whatever the status says. */
+const modes = words({ N: 'none', A: null, D: null, E: null, F: null, M: null, P: null, R: null, S: null })
+
 /** All sentences of one time, by type. The names of their fields are in `fields.ts`. */
 export const sentencesTable: MakerTable = {
   title: 'The sentences of one time',
@@ -9,6 +12,9 @@ export const sentencesTable: MakerTable = {
   source: 'NMEA 0183: sentences GGA, GNS, RMC, GLL, GSA, VTG and GST of any talker',
   noValue: ['', ',', ',N', ',E'],
   mappings: [
+    { from: 'RMC.mode', to: ['location.fix'], as: modes },
+    { from: 'GNS.mode', to: ['location.fix'], as: modes },
+    { from: 'GLL.mode', to: ['location.fix'], as: modes },
     { from: 'RMC.status', to: ['location.fix'], as: words({ V: 'none', A: null }) },
     { from: 'GLL.status', to: ['location.fix'], as: words({ V: 'none', A: null }) },
     {

@@ -71,6 +71,16 @@ test('maps the interface of the modem', () => {
 })
 
 test.each([
+  [[{ address: 'fe80::1' }, { address: '169.254.3.4' }, { address: '100.64.0.7' }], '100.64.0.7'],
+  [[{ address: 'FE80::1' }, { address: 'fe00::7' }], 'fe00::7'],
+  [[{ address: '2001:db8::7' }, { address: '10.0.0.7' }], '2001:db8::7'],
+  [[{ address: 'fe80::1' }], undefined],
+  [[], undefined],
+])('of the addresses %j, the first that is not link-local is used', (addresses, wanIp) => {
+  expect(translate(modem({}, { addresses })).of?.('connection')?.wanIp).toBe(wanIp)
+})
+
+test.each([
   [{ lte: { rsrp: -92, rsrq: -9, rssi: -64, snr: 19.2 } }, { rat: 'lte', rsrpDbm: -92, sinrDb: 19.2, rssiDbm: -64 }],
   [
     { lte: { rsrp: -92 }, '5g': { rsrp: -100, rsrq: -11, snr: 4 } },
@@ -89,27 +99,37 @@ test.each([
   expect('nrRsrpDbm' in fields).toBe(expected.rat === 'nr-nsa')
 })
 
-test('prefers the connected modem, and adds up the clients of all radios', () => {
-  const { of, dropped } = translate(
+test('maps every modem by the name of its interface, and adds up the clients of all radios', () => {
+  const { samples, dropped } = translate(
     monitoring({
       interfaces: [
         { name: 'wlan0', wireless: { clients: [{}, {}] } },
-        { name: 'wwan0', mobile: { connection_status: 'searching' } },
-        { name: 'wwan1', mobile: { connection_status: 'connected' } },
+        { name: 'wwan0', mobile: { connection_status: 'searching', signal: { gsm: { rssi: -90 } } } },
+        { name: 'wwan1', mobile: { connection_status: 'connected', signal: { lte: { rsrp: -92 } } } },
         { name: 'wlan1', wireless: { clients: [{}] } },
       ],
     }),
   )
-  expect(of?.('connection')).toMatchObject({ interface: 'wwan1', state: 'connected' })
-  expect(of?.('system')).toMatchObject({ clients: 3 })
-  expect(dropped).toContain('unmapped interfaces.mobile')
+  expect(samples).toMatchObject([
+    { kind: 'system', clients: 3 },
+    { kind: 'cellular', modem: 'wwan0', rat: 'gsm', rssiDbm: -90 },
+    { kind: 'connection', modem: 'wwan0', interface: 'wwan0', state: 'searching' },
+    { kind: 'cellular', modem: 'wwan1', rat: 'lte', rsrpDbm: -92 },
+    { kind: 'connection', modem: 'wwan1', interface: 'wwan1', state: 'connected' },
+  ])
+  expect(dropped).toEqual(['unmapped interfaces.name'])
 })
 
 test('drops and counts what has no mapping or no usable value', () => {
   const { of, dropped } = translate(
-    modem({ imei: '300000001234567', connection_status: 'dreaming', signal: { lte: { rsrp: 'x', snr: '--' } } }),
+    modem({
+      imei: '300000001234567',
+      connection_status: 'dreaming',
+      signal: { lte: { rsrp: 'x', rsrq: -10, snr: '--' } },
+    }),
   )
-  expect(of?.('cellular')).toBeUndefined()
+  expect(of?.('cellular')).toMatchObject({ rsrqDb: -10 })
+  expect(of?.('cellular')).not.toHaveProperty('rsrpDbm')
   expect(dropped).toEqual([
     'unmapped interfaces.mobile.imei',
     'unusable interfaces.mobile.connection_status',
@@ -146,7 +166,7 @@ test.each(['', '[]', '{', 'null', '{"type":"Other"}', `${'['.repeat(200)}`])('re
 
 test('reads a report of the largest size in bounded work', () => {
   const members = Array.from({ length: 40_000 }, (_, index) => `"member${index}":{"a":1}`)
-  const { dropped } = translate(`{"type":"DeviceMonitoring",${members.join(',')}}`)
+  const { dropped } = translate(`{"type":"DeviceMonitoring","general":{"uptime":1},${members.join(',')}}`)
   expect(dropped?.length).toBe(101)
 })
 

@@ -3,14 +3,14 @@ import { type Adapter, type AdapterHead, jsonReply, refuse, type Translation } f
 import { createDroppedFields, type DroppedFields } from '../dropped-fields.ts'
 import { isRecord, listOf, parseJson } from '../json.ts'
 import { compileTable, type MappedFields } from '../mapping.ts'
-import { createSampleSet, envelopeOf, setField, tooManySamples } from '../sample-set.ts'
+import { addFields, createSampleSet, tooManySamples, translationOf } from '../sample-set.ts'
 import { withStandalone5g } from './derived.ts'
 import { deviceTable, interfaceTable, modemTable } from './table.ts'
 
 const prefix = '/adapters/openwisp/api/v1/monitoring/device/'
 
 /** The agent repeats a current report for up to 75 s. If its time is off by more, the router's clock is wrong. */
-const longestDeliveryMs = 5 * 60_000
+const longestDeliveryMs = 80_000
 
 const readDevice = compileTable(deviceTable)
 const readModem = compileTable(modemTable)
@@ -45,44 +45,34 @@ function translate(body: Buffer, { query }: AdapterHead, receivedAtMs: number): 
   if (!isRecord(parsed.value) || parsed.value.type !== 'DeviceMonitoring') {
     return refuse('The body must be an object of the type DeviceMonitoring.')
   }
-  const dropped = createDroppedFields()
-  const fields = readReport(parsed.value, dropped)
-  const set = createSampleSet()
-  for (const [kind, values] of fields) {
-    const sample = set.sampleAt(kind, tsMs)
-    if (!sample) return tooManySamples
-    for (const [field, value] of values) setField(sample, field, value, dropped)
-  }
+  const [set, dropped] = [createSampleSet(), createDroppedFields()]
+  for (const fields of readReport(parsed.value, dropped))
+    if (!addFields(set, fields, tsMs, dropped)) return tooManySamples
   const isCurrent = parameters.get('current')?.toLowerCase() === 'true'
   const isClockWrong = isCurrent && tsMs !== undefined && Math.abs(receivedAtMs - tsMs) > longestDeliveryMs
-  const translated = envelopeOf(set.samples(), isClockWrong ? tsMs : undefined)
-  if (!translated.ok) return translated
-  return { ...translated, rejected: [], dropped: dropped.list() }
+  const sentAtMs = isClockWrong ? tsMs : undefined
+  return translationOf({ set, dropped, receivedAtMs, sentAtMs, isLive: isCurrent })
 }
 
+/** Returns the fields of the router and of each modem. */
 function readReport(
   { type: _type, interfaces, ...device }: Record<string, unknown>,
   dropped: DroppedFields,
-): MappedFields {
+): MappedFields[] {
   const fields = readDevice(device, dropped)
-  const all = listOf(interfaces).filter(isRecord)
-  const modems = all.filter(({ mobile }) => isRecord(mobile))
-  const modem = modems.find(isConnected) ?? modems[0]
+  const modems: MappedFields[] = []
   let clients: number | undefined
-  for (const one of all) {
-    const { type: _kind, ...members } = one
-    if (one === modem) readModem({ ...members, mobile: withStandalone5g(one.mobile) }, dropped, fields)
+  for (const { type: _kind, ...members } of listOf(interfaces).filter(isRecord)) {
+    const { mobile } = members
+    if (isRecord(mobile)) modems.push(readModem({ ...members, mobile: withStandalone5g(mobile) }, dropped))
     else {
       const count = readInterface(members, dropped).get('system')?.get('clients')
       if (typeof count === 'number') clients = (clients ?? 0) + count
     }
   }
   if (clients !== undefined) fields.set('system', (fields.get('system') ?? new Map()).set('clients', clients))
-  return fields
+  return [fields, ...modems]
 }
-
-const isConnected = ({ mobile }: Record<string, unknown>) =>
-  isRecord(mobile) && mobile.connection_status === 'connected'
 
 const pattern = /^(\d\d)-(\d\d)-(\d{4})_(\d\d:\d\d:\d\d(?:\.\d{1,6})?)$/
 

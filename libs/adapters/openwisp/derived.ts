@@ -1,4 +1,4 @@
-import { noValue, readNumber, unusable } from '../conversions.ts'
+import { noValue, readNumber, text, unusable } from '../conversions.ts'
 import { isRecord } from '../json.ts'
 
 /** Returns the memory in use, in percent, of `resources.memory`. */
@@ -18,6 +18,17 @@ export function usedDisk(disks: unknown): unknown {
   const at = (mountPoint: string) => records.find((disk) => disk.mount_point === mountPoint)
   const disk = at('/overlay') ?? at('/') ?? records[0]
   return disk ? readNumber(disk.used_percent) : noValue
+}
+
+/** Addresses that are valid on the link between router and modem only. */
+const linkLocal = /^(?:fe[89ab][0-9a-f]:|169\.254\.)/i
+
+/** Returns the first address of `addresses` that others can reach. */
+export function firstAddress(addresses: unknown): unknown {
+  if (!Array.isArray(addresses)) return unusable
+  const sent = addresses.filter(isRecord).map(({ address }) => text.read(address))
+  if (sent.length < addresses.length) return unusable
+  return sent.find((address) => typeof address !== 'string' || !linkLocal.test(address)) ?? noValue
 }
 
 const hasValues = (section: unknown): boolean =>

@@ -1,7 +1,7 @@
-import { derived, digits, number, text, unusable, words } from '../conversions.ts'
-import { isRecord, listOf } from '../json.ts'
+import { derived, digits, modemName, number, text, unusable, words } from '../conversions.ts'
+import { listOf } from '../json.ts'
 import type { MakerTable } from '../mapping.ts'
-import { ratOfSignal, usedDisk, usedMemory } from './derived.ts'
+import { firstAddress, ratOfSignal, usedDisk, usedMemory } from './derived.ts'
 
 const source = 'NetJSON DeviceMonitoring, as written by openwrt-openwisp-monitoring (`netjson-monitoring`)'
 
@@ -42,16 +42,14 @@ export const modemTable: MakerTable = {
   source,
   noValue,
   mappings: [
+    { from: 'name', to: ['cellular.modem', 'connection.modem'], as: modemName },
     { from: 'name', to: ['connection.interface'], as: text },
     { from: 'statistics.rx_bytes', to: ['connection.rxBytes'], as: number },
     { from: 'statistics.tx_bytes', to: ['connection.txBytes'], as: number },
     {
       from: 'addresses',
       to: ['connection.wanIp'],
-      as: derived('`address` of the first element', (value) => {
-        const first = listOf(value)[0]
-        return isRecord(first) ? text.read(first.address) : unusable
-      }),
+      as: derived('`address` of the first element that is not link-local', firstAddress),
     },
     {
       from: 'mobile.connection_status',
@@ -86,6 +84,7 @@ export const modemTable: MakerTable = {
     { from: 'mobile.signal.5g.rsrp', to: ['cellular.nrRsrpDbm'], as: number },
     { from: 'mobile.signal.5g.rsrq', to: ['cellular.nrRsrqDb'], as: number },
     { from: 'mobile.signal.5g.snr', to: ['cellular.nrSinrDb'], as: number },
+    { from: 'mobile.signal.5g-alone.rssi', to: ['cellular.rssiDbm'], as: number },
     { from: 'mobile.signal.5g-alone.rsrp', to: ['cellular.rsrpDbm'], as: number },
     { from: 'mobile.signal.5g-alone.rsrq', to: ['cellular.rsrqDb'], as: number },
     { from: 'mobile.signal.5g-alone.snr', to: ['cellular.sinrDb'], as: number },

@@ -9,7 +9,7 @@ const json = head('application/json')
 const protobuf = head('application/x-protobuf')
 
 function translate(body: string | Buffer, as: AdapterHead) {
-  const translated = otlp.translate(Buffer.from(body), as, 0)
+  const translated = otlp.translate(Buffer.from(body), as, ts + 1)
   if (!translated.ok) return { refused: translated }
   const { envelope, rejected, dropped } = translated
   return { samples: envelope ? JSON.parse(envelope.toString()).samples : [], rejected, dropped }

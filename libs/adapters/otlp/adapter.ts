@@ -1,8 +1,9 @@
+import { sampleSource } from '#telemetry/report/sources'
 import type { Adapter, AdapterHead, AdapterRejection, Translation } from '../adapter.ts'
 import { refuse } from '../adapter.ts'
 import { createDroppedFields, type DroppedFields } from '../dropped-fields.ts'
 import { setOwnField } from '../own-fields.ts'
-import { createSampleSet, envelopeOf, type SampleSet, tooManySamples } from '../sample-set.ts'
+import { createSampleSet, type SampleSet, tooManySamples, translationOf } from '../sample-set.ts'
 import { fieldOfMetric } from './field-names.ts'
 import { type DataPoint, MalformedRequest } from './points.ts'
 import { readJson } from './read-json.ts'
@@ -26,7 +27,7 @@ export const otlp: Adapter = {
 
 class TooManySamples extends Error {}
 
-function translate(body: Buffer, { mediaType }: AdapterHead): Translation {
+function translate(body: Buffer, { mediaType }: AdapterHead, receivedAtMs: number): Translation {
   const [set, dropped, refusals] = [createSampleSet(), createDroppedFields(), createRefusals()]
   let points = 0
   const onPoint = (point: DataPoint) => {
@@ -42,8 +43,10 @@ function translate(body: Buffer, { mediaType }: AdapterHead): Translation {
     if (error instanceof TooManySamples) return tooManySamples
     throw error
   }
-  const translated = envelopeOf(set.samples())
-  return translated.ok ? { ...translated, rejected: refusals.list(), dropped: dropped.list() } : translated
+  // OTLP requires success for a request without data. A point may also say that its field has no value.
+  const isEmpty = set.samples().length === 0 && refusals.list().length === 0
+  if (isEmpty) return { ok: true, envelope: undefined, rejected: [], dropped: [], corrected: [] }
+  return translationOf({ set, dropped, rejected: refusals.list(), receivedAtMs })
 }
 
 function addPoint(point: DataPoint, set: SampleSet, dropped: DroppedFields, refusals: Refusals): void {
@@ -61,7 +64,8 @@ function addPoint(point: DataPoint, set: SampleSet, dropped: DroppedFields, refu
     refusals.add('invalid_sample', 'Data points must be finite numbers of gauges or cumulative sums.')
     return
   }
-  const sample = set.sampleAt(kind, timeUnixNano === 0n ? undefined : Number(timeUnixNano / nanosPerMs))
+  const source = sampleSource(kind, Object.fromEntries(attributes))
+  const sample = set.sampleAt(kind, timeUnixNano === 0n ? undefined : Number(timeUnixNano / nanosPerMs), source)
   if (!sample) throw new TooManySamples()
   for (const [key, text] of attributes) setOwnField(sample, key, text, dropped)
   setOwnField(sample, field, value, dropped)

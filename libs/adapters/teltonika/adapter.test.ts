@@ -4,7 +4,7 @@ import { teltonika } from './adapter.ts'
 function translate(body: unknown) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const head = { path: '/adapters/teltonika', query: '', authorization: undefined, mediaType: '' }
-  const translated = teltonika.translate(bytes, head, 0)
+  const translated = teltonika.translate(bytes, head, 1_790_000_060_500)
   if (!translated.ok) return { refused: translated }
   const samples: Record<string, unknown>[] = translated.envelope
     ? JSON.parse(translated.envelope.toString()).samples
@@ -102,6 +102,63 @@ describe('refuses', () => {
   })
 })
 
-test('accepts an empty report', () => {
-  expect(translate({ success: true, data: [] })).toMatchObject({ samples: [], dropped: [] })
+test.each([
+  [{ success: true, data: [] }, 'The report has no field that a sample can hold.'],
+  [{ Collection1: { imei: '1', manuf: 'Quectel' } }, 'No field of the report was understood: Collection1 (unmapped).'],
+  [{ ntype: '6G', rsrp: true }, 'No field of the report was understood: ntype (unusable), rsrp (unusable).'],
+])('%j is refused, because nothing was understood', (body, detail) => {
+  expect(translate(body).refused).toEqual({ ok: false, status: 400, code: 'nothing_understood', detail })
+})
+
+const collected = {
+  ...{
+    ip: ['100.64.0.9'],
+    ecio: 0,
+    imei: '860000000000001',
+    ipv6: [],
+    rscp: 0,
+    rsrp: -97,
+    rsrq: -9,
+    rssi: -70,
+    sinr: 5,
+  },
+  ...{ temp: 380, modem: '1-1', cellid: '34604295', network: '5G-NSA,26202', opernum: 26202, conntype: '5G-NSA' },
+  ...{ serving: '3,LTE,FDD,262,02', netstate: 'Roaming', operator: 'Operator Y', connstate: 'Connected' },
+}
+
+test.each([
+  ['the name of a collection', { 'My data': collected }],
+  ['the name of an input in a collection', { c1: { 'mobile data': collected } }],
+  ['a list', { c1: [collected] }],
+  ['no name', collected],
+])('maps Data to Server, with its values under %s', (_, body) => {
+  const { of } = translate(body)
+  expect(of?.('cellular')).toMatchObject({
+    ...{ rat: 'nr-nsa', plmn: '26202', rsrpDbm: -97, rsrqDb: -9, rssiDbm: -70, sinrDb: 5, cellId: '34604295' },
+  })
+  expect(of?.('connection')).toMatchObject({
+    ...{ state: 'connected', registration: 'roaming', wanIp: '100.64.0.9', operatorName: 'Operator Y', plmn: '26202' },
+  })
+  expect(of?.('system')).toEqual({ kind: 'system', modemTemperatureC: 38 })
+})
+
+test.each([
+  [{ temp: 400 }, 40],
+  [{ temp: -50 }, -5],
+  [{ temp: 43 }, 4.3],
+  [{ mqtt: { temperature: '415' } }, 41.5],
+  [{ mqtt: { temperature: '-50' } }, -5],
+  [{ success: true, data: [{ temperature: 43 }] }, 43],
+  [{ success: true, data: { temperature: -7 } }, -7],
+  [{ data: [{ temperature: 105 }] }, 105],
+  [{ data: [{ temperature: 431 }] }, 43.1],
+  [{ temperature: 120 }, 12],
+  [{ temperature: 431 }, 43.1],
+  [{ temperature: -150 }, -15],
+  [{ temperature: 43 }, undefined],
+  [{ temperature: 0 }, undefined],
+])('the temperature of %j is %d °C', (body, celsius) => {
+  const { of, dropped } = translate({ uptime: 1, ...body, ...('data' in body ? {} : { conntype: 'LTE' }) })
+  expect(of?.('system')?.modemTemperatureC).toBe(celsius)
+  expect(dropped).toEqual(celsius === undefined ? ['unusable temperature'] : [])
 })

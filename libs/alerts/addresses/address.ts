@@ -1,47 +1,40 @@
+import { z } from 'zod'
+import { instantOut } from '#core/schemas'
 import type { Queryable } from '#postgres/pool'
 
 /** `waiting`: its owner has neither confirmed nor refused it. Only confirmed addresses receive alerts. */
 export const addressStates = ['waiting', 'confirmed', 'refused'] as const
-type AddressState = (typeof addressStates)[number]
 
 /** An address of an organization to which alert rules send e-mail. */
-export type AlertAddress = {
-  email: string
-  state: AddressState
-  /** The owner used a link, signed in with the address, or received alerts before confirmations existed. */
-  confirmedBy: 'link' | 'sign_in' | 'upgrade' | null
-  /** When the state changed. */
-  changedAt: string
-  /** When the last message with a link was requested and sent; null if none was. */
-  requestedAt: string | null
-  sentAt: string | null
-}
+export const addressSchema = z
+  .object({
+    email: z.string().describe('In lower case.'),
+    state: z.enum(addressStates).describe('Only confirmed addresses receive alerts.'),
+    confirmedBy: z
+      .enum(['link', 'sign_in', 'upgrade'])
+      .nullable()
+      .describe(
+        'The owner used a link, signed in with the address, or received alerts before confirmations existed. Null if not confirmed.',
+      ),
+    changedAt: instantOut().describe('When the state changed.'),
+    requestedAt: instantOut().nullable().describe('When the last message with a link was requested.'),
+    sentAt: instantOut().nullable().describe('When the last message with a link was sent.'),
+  })
+  .meta({ id: 'AlertAddress' })
 
-export type AddressRow = {
-  address: string
-  state: AddressState
-  confirmed_by: AlertAddress['confirmedBy']
-  changed_at: Date
-  requested_at: Date | null
-  sent_at: Date | null
-  requests: number
-}
+export type AlertAddress = z.infer<typeof addressSchema>
 
-export const addressColumns = 'address, state, confirmed_by, changed_at, requested_at, sent_at, requests'
-
-export const toAddress = (row: AddressRow): AlertAddress => ({
-  email: row.address,
-  state: row.state,
-  confirmedBy: row.confirmed_by,
-  changedAt: row.changed_at.toISOString(),
-  requestedAt: row.requested_at?.toISOString() ?? null,
-  sentAt: row.sent_at?.toISOString() ?? null,
-})
+/** The columns of an `AlertAddress`, for SELECT and RETURNING. */
+export const addressColumns = `address AS email, state, confirmed_by AS "confirmedBy", changed_at AS "changedAt",
+  requested_at AS "requestedAt", sent_at AS "sentAt"`
 
 /** An address of a rule that receives no alerts, in the form of the rule. */
-export type UnconfirmedEmail = { email: string; state: Exclude<AddressState, 'confirmed'> }
+export const unconfirmedEmailSchema = z.object({
+  email: z.string(),
+  state: z.enum(addressStates).exclude(['confirmed']),
+})
 
-/** SQL value for a row of `alert_rule`: its `UnconfirmedEmail`s as JSON. An address that is not registered waits. */
+/** SQL value for a row of `alert_rule`: its unconfirmed addresses as JSON. An address that is not registered waits. */
 export const unconfirmedEmailsSql = `(
   SELECT coalesce(jsonb_agg(jsonb_build_object('email', e.email, 'state', coalesce(a.state, 'waiting')) ORDER BY e.ordinal), '[]')
   FROM unnest(alert_rule.emails) WITH ORDINALITY AS e (email, ordinal)

@@ -1,4 +1,5 @@
-import { reviseRules } from '#alerts/addresses/address'
+import { z } from 'zod'
+import { addressStates, reviseRules } from '#alerts/addresses/address'
 import { ServiceError } from '#core/errors'
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import { recordAudit } from '#fleet/audit/record'
@@ -29,8 +30,13 @@ export async function setAddressOfPage(db: Queryable, pageUrl: string): Promise<
   await db.query('UPDATE alert_address SET base_url = $1 WHERE base_url IS DISTINCT FROM $1', [pageUrl])
 }
 
-type LinkedAddress = { email: string; organizationName: string; state: 'waiting' | 'confirmed' | 'refused' }
-type LinkRow = OwnedAddress & LinkedAddress
+export const linkedAddressSchema = z.object({
+  email: z.string(),
+  organizationName: z.string(),
+  state: z.enum(addressStates),
+})
+
+type LinkedAddress = z.infer<typeof linkedAddressSchema>
 
 /**
  * What a link is about. With an answer, confirms or refuses the address; both can be changed with the link later. Throws 404
@@ -42,7 +48,7 @@ export async function answerAddressLink(
 ): Promise<LinkedAddress> {
   if (parseToken(token)?.prefix !== 'fla') throw linkInvalid()
   return systemTransaction({ pool }, async (connection) => {
-    const { rows } = await connection.query<LinkRow>(
+    const { rows } = await connection.query<OwnedAddress & LinkedAddress>(
       `SELECT a.organization_id AS "organizationId", a.address, a.address AS email, o.name AS "organizationName", a.state
        FROM alert_address_link l
          JOIN alert_address a ON a.organization_id = l.organization_id AND a.address = l.address
@@ -61,7 +67,7 @@ export async function answerAddressLink(
         await connection.query('UPDATE alert_address_link SET expires_at = NULL WHERE token_hash = $1', [
           hashToken(token),
         ])
-      const subject = { organizationId: found.organizationId, subjectType: 'alert_address', subjectId: email }
+      const subject = { organizationId: found.organizationId, subjectId: email }
       await recordAudit(connection, [
         { ...subject, action: `alert_address.${state}`, actor: `email:${email}`, requestId },
       ])

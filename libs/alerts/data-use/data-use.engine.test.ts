@@ -69,6 +69,50 @@ test('adds the increments of the counters, across restarts, spans and the start 
   expect(megabytes).toEqual({ [steady]: 100, [restarted]: 29, [rxOnly]: 20 })
 })
 
+test('counts each direction of each modem and interface by itself', async () => {
+  const fleet = await createJobFleet(pool, 5)
+  const { organizationId } = fleet
+  const [dual = '', failover = '', wrapped = '', partial = '', unstable = ''] = fleet.deviceIds
+  const yesterdayMs = todayMs - dayMs
+  type Uplink = { modem?: string; interface?: string }
+  const report = (deviceId: string, uplink: Uplink, ...counters: Counter[]) =>
+    storeRows(
+      questdb,
+      'connection',
+      counters.map(([second, rxBytes, txBytes]) => ({
+        tsMs: yesterdayMs + second * 1_000,
+        ...{ deviceId, organizationId, rxBytes, txBytes },
+        ...uplink,
+      })),
+    )
+  // Two modems, of which one has used ten times as much as the other.
+  const dualCounters = (start: number): Counter[] =>
+    Array.from({ length: 41 }, (_, step) => [60 + step * 120, start + step * 1_500_000, 0])
+  await report(dual, { interface: 'wwan0' }, ...dualCounters(10_000_000_000))
+  await report(dual, { interface: 'wwan1' }, ...dualCounters(1_000_000_000))
+  // One interface changes between two modems at the same times.
+  await report(failover, { modem: 'a', interface: 'wan' }, [60, 5_000, 0], [120, 7_000, 0])
+  await report(failover, { modem: 'b', interface: 'wan' }, [60, 900, 0], [120, 1_000, 0])
+  // Received wraps at 2^32, while sent goes on; then received starts again.
+  const wrap = 2 ** 32
+  await report(wrapped, {}, [60, wrap - 1_000, 10], [120, 500, 20], [180, 700, 30], [240, 100, 40])
+  // From below 2^31, and by more than 2^31, it is no wrap.
+  await report(wrapped, { interface: 'b' }, [60, 2 ** 31 - 1, 0], [120, 5, 0])
+  await report(wrapped, { interface: 'c' }, [60, wrap - 1, 0], [120, 2 ** 31, 0])
+  // A missing value is not a zero, and the next is compared with the last that was sent.
+  await report(partial, {}, [60, 1_000, 50], [120, null, 60], [180, 1_500, null], [240, null, 80], [300, 1_600, 90])
+  // Several starts within minutes.
+  await report(unstable, {}, [60, 10, 0], [90, 30, 0], [120, 5, 0], [150, 20, 0], [180, 3, 0])
+  const used = await readDataUse(questdb, new Date(yesterdayMs).toISOString().slice(0, 10), [organizationId])
+  expect(Object.fromEntries(used.map(({ deviceId, bytes }) => [deviceId, bytes]))).toEqual({
+    [dual]: 120_000_000,
+    [failover]: 2_100,
+    [wrapped]: 1_500 + 200 + 100 + 30 + 5 + 2 ** 31,
+    [partial]: 600 + 40,
+    [unstable]: 20 + 5 + 15 + 3,
+  })
+})
+
 test('an alert opens when a device has used more than the limit of the day, and ends with the day', async () => {
   const fleet = await createJobFleet(pool, 2)
   const [heavy = '', light = ''] = fleet.deviceIds

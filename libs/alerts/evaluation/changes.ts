@@ -1,6 +1,6 @@
-import { unendedSql, watchedSql } from '#alerts/evaluation/scope'
-import { type AlertRow, alertColumns } from '#alerts/inbox/alert'
-import { type EndedRow, endAlertsSql, publishEnded } from '#alerts/inbox/close-unended'
+import { outOfScopeSql, unendedSql, watchedSql } from '#alerts/evaluation/scope'
+import { type WrittenAlert, writtenColumns } from '#alerts/inbox/alert'
+import { endChosen } from '#alerts/inbox/close-unended'
 import { publishAlerts } from '#alerts/inbox/publish'
 import { queueMails } from '#alerts/mail/queue'
 import type { AlertKind } from '#alerts/rules/condition'
@@ -8,6 +8,7 @@ import type { Clock } from '#core/clock'
 import type { Piece } from '#core/fair-rounds'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
+import { queryEntities } from '#postgres/entities'
 import type { Connection, Pool } from '#postgres/pool'
 
 export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
@@ -16,8 +17,7 @@ export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
 export type RuleSlice = { organizationIds: readonly string[]; ruleIds: readonly string[] }
 
 /**
- * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. $1 to $3 are the plans that include smart
- * tags, the organizations and their rules; `values` begin at $4.
+ * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. `values`: its parameters, by name.
  */
 export type SqlCondition = {
   kinds: readonly AlertKind[]
@@ -27,11 +27,11 @@ export type SqlCondition = {
   since: string
   /** A `jsonb` object with units in its names. */
   measured: string
-  values?: unknown[]
+  values?: Record<string, unknown>
 }
 
 /** When alerts of these kinds end, as SQL over alert `a`, rule `r`, device `d` and what `join` adds. */
-export type SqlEnd = { kinds: readonly AlertKind[]; join?: string; ended: string; values?: unknown[] }
+export type SqlEnd = { kinds: readonly AlertKind[]; join?: string; ended: string; values?: Record<string, unknown> }
 
 /** Most alerts that one statement opens or ends. */
 const batchSize = 10_000
@@ -44,9 +44,10 @@ export async function openAlerts(
   connection: Connection,
   { plans }: AlertSystem,
   slice: RuleSlice,
-  { kinds, join, holds, since, measured, values = [] }: SqlCondition,
+  { kinds, join, holds, since, measured, values = {} }: SqlCondition,
 ): Promise<number> {
-  const { rows } = await connection.query<AlertRow>(
+  const opened = await queryEntities<WrittenAlert>(
+    connection,
     `WITH found AS MATERIALIZED (
        SELECT r.id AS rule_id, r.organization_id, r.name, r.kind, r.severity, r.notify_webhooks, d.id AS device_id,
          ${since} AS since, ${measured} AS measured
@@ -60,54 +61,36 @@ export async function openAlerts(
        uuid_extract_timestamp(id)
      FROM (SELECT uuidv7() AS id, * FROM found) numbered
      ON CONFLICT (rule_id, device_id) WHERE ended_at IS NULL DO NOTHING
-     RETURNING ${alertColumns}`,
-    [...sliceValues(plans, slice), ...values],
+     RETURNING ${writtenColumns}`,
+    { ...sliceValues(plans, slice), ...values },
   )
-  await publishAlerts(connection, 'alert.opened', rows)
-  await queueMails(connection, rows)
-  return rows.length
+  await publishAlerts(connection, 'alert.opened', opened)
+  await queueMails(connection, opened)
+  return opened.length
 }
 
-/**
- * Ends the alerts whose condition has ended, at most 10,000, in the caller's transaction. Returns how many. The statement
- * mentions $1 because Postgres needs the type of each parameter.
- */
+/** Ends the alerts whose condition has ended, at most 10,000, in the caller's transaction. Returns how many. */
 export const endAlerts = (
   connection: Connection,
-  system: AlertSystem,
-  slice: RuleSlice,
-  { kinds, join, ended, values = [] }: SqlEnd,
+  { organizationIds, ruleIds }: RuleSlice,
+  { kinds, join, ended, values = {} }: SqlEnd,
 ): Promise<number> =>
   endChosen(
     connection,
-    system,
-    slice,
-    `SELECT a.id, 'condition_ended' AS reason ${unendedSql(kinds, join)} AND (${ended}) AND $1::text[] IS NOT NULL`,
-    values,
+    `SELECT a.id, 'condition_ended' AS reason ${unendedSql(kinds, join)} AND (${ended}) LIMIT ${batchSize}`,
+    { organizationIds, ruleIds, ...values },
   )
 
-/** Ends the alerts that a query chooses, at most 10,000, in the caller's transaction. Returns how many. */
-export async function endChosen(
-  connection: Connection,
-  { plans }: AlertSystem,
-  slice: RuleSlice,
-  chosen: string,
-  values: unknown[] = [],
-): Promise<number> {
-  const { rows } = await connection.query<EndedRow>(endAlertsSql(`${chosen} LIMIT ${batchSize}`), [
-    ...sliceValues(plans, slice),
-    ...values,
-  ])
-  await publishEnded(connection, rows)
-  return rows.length
-}
+/** Ends the alerts whose rule does not watch their device any more, at most 10,000, in the caller's transaction. Returns how many. */
+export const endOutOfScope = (connection: Connection, { plans }: AlertSystem, slice: RuleSlice): Promise<number> =>
+  endChosen(connection, `${outOfScopeSql} LIMIT ${batchSize}`, sliceValues(plans, slice))
 
-/** The first three parameters of a statement about a slice. */
-export const sliceValues = (plans: Plans, { organizationIds, ruleIds }: RuleSlice) => [
-  smartTagPlans(plans),
+/** The parameters of a statement about a slice: the plans that include smart tags, the organizations and their rules. */
+export const sliceValues = (plans: Plans, { organizationIds, ruleIds }: RuleSlice) => ({
+  smartTagPlans: Object.keys(plans).filter((name) => planNamed(plans, name).smartTagGroups),
   organizationIds,
   ruleIds,
-]
+})
 
 // Arbitrary constants, one for each source. Workers of the version before lock it alone, for all organizations.
 const locks = { stored: 7_264_115_040, telemetry: 7_264_115_041 }
@@ -146,7 +129,3 @@ export const evaluateSlice = (
     },
     { prelude: `SET LOCAL statement_timeout = '${slice.organizationIds.length > 1 ? 5 : 15}s'` },
   )
-
-/** The names of the plans that include smart tags. */
-const smartTagPlans = (plans: Plans): string[] =>
-  Object.keys(plans).filter((name) => planNamed(plans, name).smartTagGroups)

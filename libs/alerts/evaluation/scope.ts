@@ -1,14 +1,14 @@
 import type { AlertKind } from '#alerts/rules/condition'
 
 /**
- * SQL condition: rule `r` applies to device `d` of organization `o`. Here and below, $1 to $3 are the plans that include smart
- * tags, and the organizations and rules of the slice.
+ * SQL condition: rule `r` applies to device `d` of organization `o`. Here and below, statements have the parameters
+ * of `sliceValues`.
  */
 const appliesSql = `d.status <> 'disabled' AND d.tags @> r.tags AND (
   r.group_id IS NULL
   OR EXISTS (SELECT FROM device_group_member m
       WHERE m.organization_id = r.organization_id AND m.group_id = r.group_id AND m.device_id = d.id)
-  OR o.plan = ANY ($1::text[]) AND EXISTS (SELECT FROM device_group g
+  OR o.plan = ANY ($smartTagPlans::text[]) AND EXISTS (SELECT FROM device_group g
       WHERE g.organization_id = r.organization_id AND g.id = r.group_id AND g.smart_tags && d.tags))`
 
 /** SQL: organization `o` of rule `r`, unless its subscription is suspended or cancelled. Its alerts then do not change. */
@@ -17,12 +17,13 @@ const organizationSql = `JOIN organization o ON o.id = r.organization_id
 
 const ofKinds = (kinds: readonly AlertKind[]) => `r.kind IN (${kinds.map((kind) => `'${kind}'`).join(', ')})`
 
-const unendedOfSlice = 'a.ended_at IS NULL AND a.organization_id = ANY ($2::uuid[]) AND a.rule_id = ANY ($3::uuid[])'
+const unendedOfSlice =
+  'a.ended_at IS NULL AND a.organization_id = ANY ($organizationIds::uuid[]) AND a.rule_id = ANY ($ruleIds::uuid[])'
 
 /** SQL: FROM and WHERE that yield each enabled rule `r` of these kinds in the slice with each device `d` to which it applies. */
 export const watchedSql = (kinds: readonly AlertKind[], join = ''): string =>
   `FROM alert_rule r ${organizationSql} JOIN device d ON d.organization_id = r.organization_id ${join}
-   WHERE r.organization_id = ANY ($2::uuid[]) AND r.id = ANY ($3::uuid[]) AND r.enabled AND ${ofKinds(kinds)} AND ${appliesSql}`
+   WHERE r.organization_id = ANY ($organizationIds::uuid[]) AND r.id = ANY ($ruleIds::uuid[]) AND r.enabled AND ${ofKinds(kinds)} AND ${appliesSql}`
 
 /** SQL: FROM and WHERE that yield each alert `a` of these kinds in the slice that has not ended, with rule `r` and device `d`. */
 export const unendedSql = (kinds: readonly AlertKind[], join = ''): string =>

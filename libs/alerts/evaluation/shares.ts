@@ -36,19 +36,55 @@ export function shared<Item>(items: readonly Item[], pairsOf: (item: Item) => nu
   return groups
 }
 
-/** A piece for items of several organizations. One that fails is reported, and the others are processed without it. */
-export const sharedPiece =
-  <Item>(
-    items: readonly Item[],
-    organizationOf: (item: Item) => string,
-    work: (items: readonly Item[]) => ReturnType<Piece>,
+/** A part of the rules of an organization, which has so many devices. */
+type Unit = { organizationId: string; devices: number }
+
+type Evaluation<Item extends Unit> = {
+  units: readonly Item[]
+  /** Whether an organization with these units is so small that it shares a turn. */
+  isSharing: (own: readonly Item[]) => boolean
+  /** The work of an organization with a turn of its own. */
+  alone: (own: readonly Item[]) => Piece[]
+  /** The work on units of small organizations. They share statements if they have the same name. */
+  together: readonly ((some: readonly Item[]) => ReturnType<Piece>)[]
+  nameOf?: (unit: Item) => string
+  rulesOf: (unit: Item) => number
+}
+
+const organizationOf = ({ organizationId }: Unit): string => organizationId
+
+/** Evaluates rules in turns of organizations. Small organizations share a turn. Returns the number of changed alerts. */
+export function evaluateInTurns<Item extends Unit>(
+  rounds: FairRounds,
+  { units, isSharing, alone, together, nameOf = () => 'small organizations', rulesOf }: Evaluation<Item>,
+): Promise<number> {
+  const work = new Map<string, Piece[]>()
+  const sharing: Item[] = []
+  for (const [organizationId, own] of Map.groupBy(units, organizationOf)) {
+    if (isSharing(own)) sharing.push(...own)
+    else work.set(organizationId, alone(own))
+  }
+  for (const [name, some] of Map.groupBy(sharing, nameOf))
+    for (const [index, group] of shared(some, (unit) => rulesOf(unit) * unit.devices).entries())
+      work.set(
+        `${name} ${index + 1}`,
+        together.map((piece) => sharedPiece(group, piece, rounds)),
+      )
+  return rounds.run({ owners: [...work.keys()], workOf: (owner) => work.get(owner) ?? [] })
+}
+
+/** A piece for units of several organizations. One that fails is reported, and the others are processed without it. */
+const sharedPiece =
+  <Item extends Unit>(
+    units: readonly Item[],
+    work: (some: readonly Item[]) => ReturnType<Piece>,
     rounds: Pick<FairRounds, 'report'>,
   ): Piece =>
   async () => {
     const failures = new Map<string, unknown>()
     const total = { changes: 0, hasMore: false }
     await bisectOwners(
-      items,
+      units,
       organizationOf,
       async (some) => {
         const { changes, hasMore } = await work(some)

@@ -1,5 +1,6 @@
 import { type AlertSystem, type RuleSlice, sliceValues } from '#alerts/evaluation/changes'
 import { watchedSql } from '#alerts/evaluation/scope'
+import { named } from '#postgres/named'
 import type { Connection } from '#postgres/pool'
 
 /**
@@ -8,7 +9,8 @@ import type { Connection } from '#postgres/pool'
  */
 export async function updateSides(connection: Connection, { plans }: AlertSystem, slice: RuleSlice): Promise<void> {
   await connection.query(
-    `INSERT INTO alert_side (rule_id, device_id, organization_id, inside, since, crossed)
+    named(
+      `INSERT INTO alert_side (rule_id, device_id, organization_id, inside, since, crossed)
      SELECT rule_id, device_id, organization_id, inside, since, false FROM (
        SELECT r.id AS rule_id, d.id AS device_id, r.organization_id, d.last_fix_at AS since, s.inside AS known,
          place_contains(p, d.last_lat, d.last_lon) AS inside
@@ -20,6 +22,7 @@ export async function updateSides(connection: Connection, { plans }: AlertSystem
      ) seen WHERE known IS DISTINCT FROM inside
      ON CONFLICT (rule_id, device_id) DO UPDATE SET inside = excluded.inside, since = excluded.since, crossed = true
        WHERE alert_side.inside <> excluded.inside`,
-    sliceValues(plans, slice),
+      sliceValues(plans, slice),
+    ),
   )
 }

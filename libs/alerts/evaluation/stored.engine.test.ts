@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
 import { listAlerts } from '#alerts/inbox/read'
 import { deleteAlertRule, updateAlertRule } from '#alerts/rules/change'
-import type { Condition } from '#alerts/rules/condition'
+import type { AlertCondition } from '#alerts/rules/condition'
 import { deleteDevice } from '#fleet/devices/delete'
 import { transferDevice } from '#fleet/devices/transfer'
 import { type OwnedPool, openPool } from '#postgres/pool'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-const offline: Condition = { kind: 'offline', forMinutes: 30 }
+const offline: AlertCondition = { kind: 'offline', forMinutes: 30 }
 const page = { limit: 200, after: undefined }
 
 /** A fleet whose devices reported so many minutes ago; null: never. */
@@ -213,7 +213,7 @@ describe('offline', () => {
 })
 
 describe('no_fix', () => {
-  const noFix: Condition = { kind: 'no_fix', forMinutes: 30 }
+  const noFix: AlertCondition = { kind: 'no_fix', forMinutes: 30 }
 
   test('opens for a device that reports without a fix, and closes with the next fix', async () => {
     const fleet = await newFleet(0, 0)

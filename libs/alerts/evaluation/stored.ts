@@ -2,14 +2,13 @@ import {
   type AlertSystem,
   type EvaluationStep,
   endAlerts,
-  endChosen,
+  endOutOfScope,
   evaluateSlice,
   openAlerts,
   type SqlCondition,
   type SqlEnd,
 } from '#alerts/evaluation/changes'
-import { outOfScopeSql } from '#alerts/evaluation/scope'
-import { isSmall, shared, sharedPiece, slicesOf } from '#alerts/evaluation/shares'
+import { evaluateInTurns, isSmall, slicesOf } from '#alerts/evaluation/shares'
 import { updateSides } from '#alerts/evaluation/sides'
 import type { AlertKind } from '#alerts/rules/condition'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
@@ -63,41 +62,25 @@ const kinds = conditions.flatMap((condition) => condition.kinds)
  * number of changes.
  */
 export async function evaluateStored(system: AlertSystem, rounds: FairRounds = createFairRounds()): Promise<number> {
-  const { rows } = await system.pool.query<EvaluatedRule>(rulesSql, [kinds])
-  const organizations = [...Map.groupBy(rows, organizationOf)]
-  const devicesOf = (rules: readonly EvaluatedRule[]) => rules[0]?.devices ?? 0
-  const small = organizations.filter(([, rules]) => isSmall(rules.length, devicesOf(rules)))
-  const work = new Map<string, Piece[]>()
-  for (const [organizationId, rules] of organizations) {
-    if (isSmall(rules.length, devicesOf(rules))) continue
-    const slices = slicesOf(rules, devicesOf(rules))
-    work.set(
-      organizationId,
-      slices.map((slice) => () => evaluate(system, slice)),
-    )
-  }
-  const groups = shared(small, ([, rules]) => rules.length * devicesOf(rules))
-  for (const [index, group] of groups.entries()) {
-    const rules = group.flatMap(([, some]) => some)
-    work.set(`small organizations ${index + 1}`, [
-      sharedPiece(rules, organizationOf, (some) => evaluate(system, some), rounds),
-    ])
-  }
-  return rounds.run({ owners: [...work.keys()], workOf: (owner) => work.get(owner) ?? [] })
+  const { rows } = await system.pool.query<OwnRules>(rulesSql, [kinds])
+  const rulesOf = ({ rules }: OwnRules) => rules.length
+  return evaluateInTurns(rounds, {
+    units: rows,
+    isSharing: (own) => own.every((unit) => isSmall(rulesOf(unit), unit.devices)),
+    alone: (own) =>
+      own.flatMap((unit) =>
+        slicesOf(unit.rules, unit.devices).map((rules) => () => evaluate(system, [{ ...unit, rules }])),
+      ),
+    together: [(some) => evaluate(system, some)],
+    rulesOf,
+  })
 }
 
 /** A rule. `kind` is null unless this module evaluates it. `alerted`: it has alerts that have not ended. */
-type EvaluatedRule = {
-  organization_id: string
-  id: string
-  kind: AlertKind | null
-  alerted: boolean
-  devices: number | null
-}
+type EvaluatedRule = { id: string; kind: AlertKind | null; alerted: boolean }
+type OwnRules = { organizationId: string; rules: EvaluatedRule[]; devices: number }
 
-const organizationOf = (rule: EvaluatedRule): string => rule.organization_id
-
-/** The rules with work. Skips from one rule with alerts to the next in the index instead of reading all alerts. */
+/** The rules with work, by organization. Skips from one rule with alerts to the next in the index instead of reading all alerts. */
 const rulesSql = `
   WITH RECURSIVE alerted AS (
     (SELECT organization_id, rule_id FROM alert WHERE ended_at IS NULL ORDER BY organization_id, rule_id LIMIT 1)
@@ -108,26 +91,29 @@ const rulesSql = `
       ORDER BY a.organization_id, a.rule_id LIMIT 1
     ) next
   )
-  SELECT rule.*, used.device_count AS devices FROM (
-    SELECT coalesce(r.organization_id, a.organization_id) AS organization_id, coalesce(r.id, a.rule_id) AS id, r.kind,
-      a.rule_id IS NOT NULL AS alerted
+  SELECT own.organization_id AS "organizationId", own.rules, coalesce(used.device_count, 0) AS devices FROM (
+    SELECT coalesce(r.organization_id, a.organization_id) AS organization_id,
+      json_agg(json_build_object('id', coalesce(r.id, a.rule_id), 'kind', r.kind, 'alerted', a.rule_id IS NOT NULL)
+        ORDER BY coalesce(r.id, a.rule_id)) AS rules
     FROM (SELECT organization_id, id, kind FROM alert_rule WHERE enabled AND kind = ANY ($1::text[])) r
       FULL JOIN alerted a ON a.rule_id = r.id AND a.organization_id = r.organization_id
-  ) rule LEFT JOIN organization_usage used ON used.organization_id = rule.organization_id
-  ORDER BY rule.organization_id, rule.id`
+    GROUP BY 1
+  ) own LEFT JOIN organization_usage used ON used.organization_id = own.organization_id
+  ORDER BY own.organization_id`
 
 /** Evaluates rules, each step in one statement. */
-function evaluate(system: AlertSystem, rules: readonly EvaluatedRule[]): ReturnType<Piece> {
-  const organizationIds = [...new Set(rules.map(organizationOf))]
+function evaluate(system: AlertSystem, units: readonly OwnRules[]): ReturnType<Piece> {
+  const organizationIds = units.map(({ organizationId }) => organizationId)
+  const rules = units.flatMap((unit) => unit.rules)
   const present = new Set(rules.map(({ kind }) => kind))
   const alerted = new Set(rules.flatMap((rule) => (rule.alerted ? [rule.kind] : [])))
   const isAny = (condition: SqlCondition, of: ReadonlySet<AlertKind | null>) =>
     condition.kinds.some((kind) => of.has(kind))
   const steps: EvaluationStep[] = []
-  if (alerted.size > 0) steps.push((connection, slice) => endChosen(connection, system, slice, outOfScopeSql))
+  if (alerted.size > 0) steps.push((connection, slice) => endOutOfScope(connection, system, slice))
   if (isAny(places, present)) steps.push((connection, slice) => updateSides(connection, system, slice).then(() => 0))
   for (const condition of conditions) {
-    if (isAny(condition, alerted)) steps.push((connection, slice) => endAlerts(connection, system, slice, condition))
+    if (isAny(condition, alerted)) steps.push((connection, slice) => endAlerts(connection, slice, condition))
     if (isAny(condition, present)) steps.push((connection, slice) => openAlerts(connection, system, slice, condition))
   }
   return evaluateSlice(system, 'stored', { organizationIds, ruleIds: rules.map(({ id }) => id) }, steps)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listAlerts } from '#alerts/inbox/read'
-import type { Condition } from '#alerts/rules/condition'
+import type { AlertCondition } from '#alerts/rules/condition'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { newAlertRule } from '#test/alert-rules'
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 type Sample = [minutesAgo: number, value: number | null]
 
-const weak: Condition = { kind: 'weak_signal', rsrpBelowDbm: -110, forMinutes: 10 }
+const weak: AlertCondition = { kind: 'weak_signal', rsrpBelowDbm: -110, forMinutes: 10 }
 const evaluate = () => evaluateTelemetry(system, [questdb])
 const page = { limit: 200, after: undefined }
 const alertsOf = async ({ ctx, organizationId }: JobFleet) =>
@@ -171,6 +171,75 @@ test('high_temperature uses the hotter of board and modem', async () => {
   await evaluate()
   const measured = (await alertsOf(fleet)).map((alert) => [alert.deviceId, alert.measured])
   expect(Object.fromEntries(measured)).toEqual({ [board]: { temperatureC: 81 }, [modem]: { temperatureC: 85 } })
+})
+
+test('modem_down opens for a modem without service or report while the device reports, and ends when every modem is up', async () => {
+  const fleet = await createJobFleet(pool, 9)
+  const [
+    dark = '',
+    gone = '',
+    silent = '',
+    brief = '',
+    fine = '',
+    named = '',
+    nameless = '',
+    offline = '',
+    online = '',
+  ] = fleet.deviceIds
+  const radio = (deviceId: string, modem: string | null, ...samples: [minutesAgo: number, rat: string][]) =>
+    samples.map(([minutesAgo, rat]) => ({ ...rowOf(fleet, deviceId, minutesAgo), modem, rat }))
+  const up = (deviceId: string) => radio(deviceId, 'wwan0', [40, 'lte'], [20, 'lte'], [1, 'lte'])
+  await storeRows(questdb, 'cellular', [
+    ...up(dark),
+    ...radio(dark, 'wwan1', [40, 'lte'], [20, 'none'], [1, 'none']),
+    ...up(gone),
+    ...radio(gone, 'wwan1', [600, 'lte']),
+    // The whole device has stopped.
+    ...radio(silent, 'wwan0', [41, 'lte']),
+    ...radio(silent, 'wwan1', [40, 'lte']),
+    ...up(brief),
+    ...radio(brief, 'wwan1', [20, 'lte'], [1, 'none']),
+    ...up(fine),
+    // Seen too long ago.
+    ...radio(fine, 'wwan1', [25 * 60, 'lte']),
+    // After an update, the router names the modem that it had.
+    ...radio(named, null, [60, 'lte']),
+    ...up(named),
+    ...radio(nameless, null, [40, 'lte'], [20, 'none'], [1, 'none']),
+    ...radio(nameless, 'wwan0', [60, 'lte'], [1.5, 'lte']),
+  ])
+  // These send connections only.
+  const link = (deviceId: string, modem: string, minutesAgo: number, values: object) => ({
+    ...{ ...rowOf(fleet, deviceId, minutesAgo), modem, ...values },
+  })
+  await storeRows(questdb, 'connection', [
+    link(offline, 'wwan0', 40, { state: 'connected' }),
+    link(offline, 'wwan0', 20, { state: 'searching', registration: 'searching' }),
+    link(offline, 'wwan0', 1, { state: 'disconnected', registration: 'denied' }),
+    link(online, 'wwan0', 40, { state: 'disconnected' }),
+    link(online, 'wwan0', 1, { state: 'connected' }),
+    link(online, 'wwan1', 40, { state: 'disconnected' }),
+    link(online, 'wwan1', 1, { state: 'disconnected', registration: 'home' }),
+    link(online, 'wwan2', 40, { state: 'disconnected' }),
+    link(online, 'wwan2', 1, { latencyMs: 40 }),
+  ])
+  await newAlertRule(fleet, { kind: 'modem_down', forMinutes: 30 })
+  await evaluate()
+  const open = (await alertsOf(fleet)).map((alert) => [alert.deviceId, alert.measured])
+  const down = {
+    [dark]: { modem: 'wwan1' },
+    [gone]: { modem: 'wwan1' },
+    [nameless]: { modem: null },
+    [offline]: { modem: 'wwan0' },
+  }
+  expect(Object.fromEntries(open)).toEqual(down)
+
+  await storeRows(questdb, 'cellular', radio(dark, 'wwan1', [0.5, 'lte']))
+  await evaluate()
+  const states = (await alertsOf(fleet)).map(({ deviceId, state }) => [deviceId, state])
+  expect(Object.fromEntries(states)).toEqual({
+    ...{ [dark]: 'closed', [gone]: 'open', [nameless]: 'open', [offline]: 'open' },
+  })
 })
 
 test('reads the next copy when the first does not answer, and fails when none does', async () => {

@@ -1,25 +1,22 @@
 import { type AlertSystem, endAlerts, evaluateSlice, openAlerts, type RuleSlice } from '#alerts/evaluation/changes'
+import { readDownModems, readUpDevices } from '#alerts/evaluation/read-modems'
 import { type Limit, readSustained, readWithin } from '#alerts/evaluation/read-telemetry'
-import { isSmall, shared, sharedPiece } from '#alerts/evaluation/shares'
+import { evaluateInTurns, isSmall } from '#alerts/evaluation/shares'
 import { tryInOrder } from '#alerts/evaluation/try-in-order'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 import type { QuestdbSql } from '#questdb/server/sql'
 
+/** A limit, or that a modem is down for a time. */
+type Judged = Limit | { kind: 'modem_down'; threshold: null; forMinutes: number }
+
 /** The rules of an organization with the same limit. */
-type LimitRules = {
-  organization_id: string
-  kind: Limit['kind']
-  threshold: number
-  for_minutes: number
-  rule_ids: string[]
-  devices: number | null
-}
+type LimitRules = Judged & { organizationId: string; ruleIds: string[]; devices: number }
 
 /** Rules with the same limit, which share their queries, and their organizations. */
-type Evaluation = { system: AlertSystem; copies: readonly QuestdbSql[]; limit: Limit; slice: RuleSlice }
+type Evaluation = { system: AlertSystem; copies: readonly QuestdbSql[]; limit: Judged; slice: RuleSlice }
 
 /**
- * Evaluates the rules about signal and temperature, in turns of organizations, from the copies of QuestDB in this order: the
+ * Evaluates the rules about signal, temperature and modems, in turns of organizations, from the copies of QuestDB in this order: the
  * next one is read if one fails. Small organizations with the same limit share a turn. A device without recent samples keeps
  * its state. Returns the number of changes.
  */
@@ -29,51 +26,31 @@ export async function evaluateTelemetry(
   rounds: FairRounds = createFairRounds(),
 ): Promise<number> {
   const { rows } = await system.pool.query<LimitRules>(limitRulesSql)
-  const piecesOf = (limit: LimitRules, all: readonly LimitRules[] = [limit]): Piece[] => {
-    const evaluation: Evaluation = {
-      system,
-      copies,
-      limit: { kind: limit.kind, threshold: limit.threshold, forMinutes: limit.for_minutes },
-      slice: { organizationIds: all.map(organizationOf), ruleIds: all.flatMap(({ rule_ids }) => rule_ids) },
-    }
+  const piecesOf = (limit: Judged, all: readonly LimitRules[]): Piece[] => {
+    const organizationIds = all.map(({ organizationId }) => organizationId)
+    const slice = { organizationIds, ruleIds: all.flatMap(({ ruleIds }) => ruleIds) }
+    const evaluation: Evaluation = { system, copies, limit, slice }
     return [afterRead(() => endWithin(evaluation)), afterRead(() => openSustained(evaluation))]
   }
-  const organizations = [...Map.groupBy(rows, organizationOf)]
-  const isSharing = (limits: readonly LimitRules[]) =>
-    limits.length <= maxSharedLimits && isSmall(limits.length, limits[0]?.devices ?? 0)
-  const work = new Map<string, Piece[]>()
-  for (const [organizationId, limits] of organizations) {
-    if (!isSharing(limits))
-      work.set(
-        organizationId,
-        limits.flatMap((limit) => piecesOf(limit)),
-      )
-  }
-  const sharing = organizations.flatMap(([, limits]) => (isSharing(limits) ? limits : []))
-  for (const [name, ofLimit] of Map.groupBy(sharing, nameOf)) {
-    for (const [index, group] of shared(ofLimit, ({ devices }) => devices ?? 0).entries()) {
-      const [limit] = group
-      if (!limit) continue
-      work.set(`${name}, small organizations ${index + 1}`, [
-        sharedPiece(group, organizationOf, (some) => runAll(piecesOf(limit, some)), rounds),
-      ])
-    }
-  }
-  return rounds.run({ owners: [...work.keys()], workOf: (owner) => work.get(owner) ?? [] })
+  return evaluateInTurns(rounds, {
+    units: rows,
+    isSharing: (own) => own.length <= maxSharedLimits && isSmall(own.length, own[0]?.devices ?? 0),
+    alone: (own) => own.flatMap((limit) => piecesOf(limit, [limit])),
+    together: [(some) => runAll(some[0] ? piecesOf(some[0], some) : [])],
+    nameOf: ({ kind, threshold, forMinutes }) => `${kind} ${threshold} for ${forMinutes} min, small organizations`,
+    rulesOf: () => 1,
+  })
 }
 
 // An organization with more limits would otherwise have more turns than others.
 const maxSharedLimits = 4
 
-const organizationOf = ({ organization_id }: LimitRules): string => organization_id
-
-const nameOf = ({ kind, threshold, for_minutes }: LimitRules): string => `${kind} ${threshold} for ${for_minutes} min`
-
 const limitRulesSql = `
-  SELECT r.organization_id, r.kind, r.threshold, r.for_minutes, array_agg(r.id) AS rule_ids, max(used.device_count) AS devices
+  SELECT r.organization_id AS "organizationId", r.kind, r.threshold, r.for_minutes AS "forMinutes",
+    array_agg(r.id) AS "ruleIds", coalesce(max(used.device_count), 0) AS devices
   FROM alert_rule r JOIN organization o ON o.id = r.organization_id
     LEFT JOIN organization_usage used ON used.organization_id = r.organization_id
-  WHERE r.enabled AND r.kind IN ('weak_signal', 'high_temperature')
+  WHERE r.enabled AND r.kind IN ('weak_signal', 'high_temperature', 'modem_down')
     AND o.subscription_status NOT IN ('suspended', 'cancelled')
   GROUP BY r.organization_id, r.kind, r.threshold, r.for_minutes
   ORDER BY r.organization_id, r.kind, r.threshold, r.for_minutes`
@@ -102,31 +79,39 @@ function afterRead(read: () => Promise<Piece>): Piece {
   }
 }
 
-const measuredName = { weak_signal: 'rsrpDbm', high_temperature: 'temperatureC' } as const
+const sameRule = 'r.threshold IS NOT DISTINCT FROM $threshold::float8 AND r.for_minutes = $forMinutes'
+
+const measuredName = { weak_signal: 'rsrpDbm', high_temperature: 'temperatureC', modem_down: 'modem' } as const
+
+type Seen = { organizationId: string; deviceId: string; sinceMs: number; value: number | string | null }
 
 /** Reads where the limit was exceeded. Returns the piece that opens the alerts. */
 async function openSustained({ system, copies, limit, slice }: Evaluation): Promise<Piece> {
-  const found = await tryInOrder(copies, (questdb) =>
-    readSustained(questdb, limit, slice.organizationIds, system.clock()),
+  const found = await tryInOrder(
+    copies,
+    (questdb): Promise<Seen[]> =>
+      limit.kind === 'modem_down'
+        ? readDownModems(questdb, limit.forMinutes, slice.organizationIds, system.clock())
+        : readSustained(questdb, limit, slice.organizationIds, system.clock()),
   )
   if (found.length === 0) return nothing
   const condition = {
     kinds: [limit.kind],
-    join: `JOIN unnest($4::uuid[], $5::uuid[], $6::timestamptz[], $7::float8[])
+    join: `JOIN unnest($seenIn::uuid[], $seen::uuid[], $seenSince::timestamptz[], $seenValues::${limit.kind === 'modem_down' ? 'text' : 'float8'}[])
       AS seen (organization_id, device_id, since, value)
       ON seen.organization_id = r.organization_id AND seen.device_id = d.id`,
     // A rule may have changed since the turn began.
-    holds: 'r.threshold = $8 AND r.for_minutes = $9',
+    holds: sameRule,
     since: 'seen.since',
     measured: `jsonb_build_object('${measuredName[limit.kind]}', seen.value)`,
-    values: [
-      found.map(({ organizationId }) => organizationId),
-      found.map(({ deviceId }) => deviceId),
-      found.map(({ sinceMs }) => new Date(sinceMs)),
-      found.map(({ value }) => value),
-      limit.threshold,
-      limit.forMinutes,
-    ],
+    values: {
+      seenIn: found.map(({ organizationId }) => organizationId),
+      seen: found.map(({ deviceId }) => deviceId),
+      seenSince: found.map(({ sinceMs }) => new Date(sinceMs)),
+      seenValues: found.map(({ value }) => value),
+      threshold: limit.threshold,
+      forMinutes: limit.forMinutes,
+    },
   }
   return () =>
     evaluateSlice(system, 'telemetry', slice, [(connection, held) => openAlerts(connection, system, held, condition)])
@@ -142,21 +127,22 @@ async function endWithin({ system, copies, limit, slice }: Evaluation): Promise<
   if (rows.length === 0) return nothing
   const alerted = new Set(rows.map((row) => row.device_id))
   const within = await tryInOrder(copies, (questdb) =>
-    readWithin(questdb, limit, slice.organizationIds, alerted, system.clock()),
+    limit.kind === 'modem_down'
+      ? readUpDevices(questdb, limit.forMinutes, slice.organizationIds, alerted, system.clock())
+      : readWithin(questdb, limit, slice.organizationIds, alerted, system.clock()),
   )
   if (within.length === 0) return nothing
   const end = {
     kinds: [limit.kind],
-    join: `JOIN unnest($4::uuid[], $5::uuid[]) AS seen (organization_id, device_id)
+    join: `JOIN unnest($seenIn::uuid[], $seen::uuid[]) AS seen (organization_id, device_id)
       ON seen.organization_id = a.organization_id AND seen.device_id = a.device_id`,
-    ended: 'r.threshold = $6 AND r.for_minutes = $7',
-    values: [
-      within.map(({ organizationId }) => organizationId),
-      within.map(({ deviceId }) => deviceId),
-      limit.threshold,
-      limit.forMinutes,
-    ],
+    ended: sameRule,
+    values: {
+      seenIn: within.map(({ organizationId }) => organizationId),
+      seen: within.map(({ deviceId }) => deviceId),
+      threshold: limit.threshold,
+      forMinutes: limit.forMinutes,
+    },
   }
-  return () =>
-    evaluateSlice(system, 'telemetry', slice, [(connection, held) => endAlerts(connection, system, held, end)])
+  return () => evaluateSlice(system, 'telemetry', slice, [(connection, held) => endAlerts(connection, held, end)])
 }

@@ -1,44 +1,41 @@
-import { type AlertRow, alertColumns, type CloseReason } from '#alerts/inbox/alert'
+import { type CloseReason, type WrittenAlert, writtenColumns } from '#alerts/inbox/alert'
 import { publishAlerts } from '#alerts/inbox/publish'
 import type { RuleReference } from '#alerts/rules/rule'
+import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
 /**
- * SQL that ends alerts: `chosen` is a query of the columns `id` and `reason`. Alerts that a person closed before keep their
- * reason. Returns the rows with `was_closed`.
+ * Ends the alerts that a query chooses, in the caller's transaction. `chosen` has the columns `id` and `reason`. Publishes those
+ * that a person had not closed before; the others keep their reason. Returns how many alerts ended.
  */
-export const endAlertsSql = (chosen: string): string => `
-  WITH chosen AS MATERIALIZED (${chosen}),
-  locked AS MATERIALIZED (
-    SELECT alert.id, alert.state = 'closed' AS was_closed, chosen.reason
-    FROM alert JOIN chosen ON chosen.id = alert.id WHERE alert.ended_at IS NULL ORDER BY alert.id FOR UPDATE OF alert
-  )
-  UPDATE alert a SET ended_at = now(), state = 'closed', closed_at = coalesce(a.closed_at, now()),
-    closed_by = coalesce(a.closed_by, 'system'), close_reason = coalesce(a.close_reason, locked.reason)
-  FROM locked WHERE a.id = locked.id
-  RETURNING ${alertColumns}, locked.was_closed`
-
-export type EndedRow = AlertRow & { was_closed: boolean }
-
-/** Publishes the alerts that were not closed before they ended. */
-export const publishEnded = (connection: Queryable, rows: readonly EndedRow[]): Promise<void> =>
-  publishAlerts(
+export async function endChosen(
+  connection: Queryable,
+  chosen: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const ended = await queryEntities<WrittenAlert & { wasClosed: boolean }>(
     connection,
-    'alert.closed',
-    rows.filter(({ was_closed }) => !was_closed),
+    `WITH chosen AS MATERIALIZED (${chosen}),
+     locked AS MATERIALIZED (
+       SELECT alert.id, alert.state = 'closed' AS was_closed, chosen.reason
+       FROM alert JOIN chosen ON chosen.id = alert.id WHERE alert.ended_at IS NULL ORDER BY alert.id FOR UPDATE OF alert
+     )
+     UPDATE alert a SET ended_at = now(), state = 'closed', closed_at = coalesce(a.closed_at, now()),
+       closed_by = coalesce(a.closed_by, 'system'), close_reason = coalesce(a.close_reason, locked.reason)
+     FROM locked WHERE a.id = locked.id
+     RETURNING ${writtenColumns}, locked.was_closed AS "wasClosed"`,
+    values,
   )
+  const closed = ended.flatMap(({ wasClosed, ...alert }) => (wasClosed ? [] : [alert]))
+  await publishAlerts(connection, 'alert.closed', closed)
+  return ended.length
+}
 
 /** Ends all alerts of a rule, in the caller's transaction. */
-export async function closeAlertsOf(
-  connection: Queryable,
-  { organizationId, ruleId }: RuleReference,
-  reason: CloseReason,
-): Promise<void> {
-  const { rows } = await connection.query<EndedRow>(
-    endAlertsSql(
-      'SELECT id, $3::text AS reason FROM alert WHERE organization_id = $1 AND rule_id = $2 AND ended_at IS NULL',
-    ),
-    [organizationId, ruleId, reason],
+export const closeAlertsOf = (connection: Queryable, rule: RuleReference, reason: CloseReason): Promise<number> =>
+  endChosen(
+    connection,
+    `SELECT id, $reason::text AS reason FROM alert
+     WHERE organization_id = $organizationId AND rule_id = $ruleId AND ended_at IS NULL`,
+    { ...rule, reason },
   )
-  await publishEnded(connection, rows)
-}

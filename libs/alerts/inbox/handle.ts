@@ -1,11 +1,11 @@
-import { type Alert, type AlertRow, alertColumns, toAlert } from '#alerts/inbox/alert'
+import { type Alert, type WrittenAlert, writtenColumns } from '#alerts/inbox/alert'
 import { publishAlerts } from '#alerts/inbox/publish'
-import { type AlertReference, readAlert } from '#alerts/inbox/read'
+import { type AlertReference, alertAccess, readAlert } from '#alerts/inbox/read'
 import { conflict } from '#core/errors'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { tenantTransaction } from '#fleet/tenant'
+import { withObject } from '#fleet/verbs'
+import { queryEntity } from '#postgres/entities'
 
 /**
  * Acknowledges an alert (`alert:acknowledge`): somebody takes care of it. An alert that is acknowledged already does not
@@ -22,35 +22,26 @@ export const closeAlert = (ctx: FleetContext, reference: AlertReference): Promis
   changeAlert(ctx, reference, 'closed')
 
 const assignments = {
-  acknowledged: "state = 'acknowledged', acknowledged_at = now(), acknowledged_by = $3",
-  closed: "state = 'closed', closed_at = now(), closed_by = $3, close_reason = 'closed_by_user'",
+  acknowledged: "state = 'acknowledged', acknowledged_at = now(), acknowledged_by = $by",
+  closed: "state = 'closed', closed_at = now(), closed_by = $by, close_reason = 'closed_by_user'",
 }
 
-async function changeAlert(
-  ctx: FleetContext,
-  reference: AlertReference,
-  state: keyof typeof assignments,
-): Promise<Alert> {
-  const { organizationId, alertId } = reference
-  await authorizeObject(ctx, organizationId, 'alert:acknowledge', 'alert', alertId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
+function changeAlert(ctx: FleetContext, reference: AlertReference, state: keyof typeof assignments): Promise<Alert> {
+  const object = alertAccess(reference, 'alert:acknowledge')
+  return withObject(ctx, object, async (connection) => {
     const current = await readAlert(connection, reference, { lock: true })
     if (current.state === 'closed') throw conflict('alert_closed', 'The alert is already closed.')
-    if (current.state === state) return toAlert(current)
-    const { rows } = await connection.query<AlertRow>(
-      `UPDATE alert a SET ${assignments[state]} WHERE a.organization_id = $1 AND a.id = $2 RETURNING ${alertColumns}`,
-      [organizationId, alertId, ctx.principal.id],
+    if (current.state === state) return current
+    const written = await queryEntity<WrittenAlert>(
+      connection,
+      `UPDATE alert a SET ${assignments[state]}
+       WHERE a.organization_id = $organizationId AND a.id = $alertId RETURNING ${writtenColumns}`,
+      { ...reference, by: ctx.principal.id },
     )
-    const [row] = rows
-    if (!row) throw new Error('The locked alert was not found.')
-    await auditCaller(ctx, connection, {
-      organizationId,
-      action: `alert.${state}`,
-      subjectType: 'alert',
-      subjectId: alertId,
-      detail: { ruleId: row.rule_id, deviceId: row.device_id },
-    })
-    if (state === 'closed') await publishAlerts(connection, 'alert.closed', [row])
-    return toAlert(row)
+    const { notifyWebhooks: _, ...alert } = written
+    const { ruleId, deviceId } = alert
+    await auditObject(ctx, connection, `alert.${state}`, object, { ruleId, deviceId })
+    if (state === 'closed') await publishAlerts(connection, 'alert.closed', [written])
+    return alert
   })
 }

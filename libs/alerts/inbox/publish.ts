@@ -1,4 +1,4 @@
-import { type AlertRow, toAlert } from '#alerts/inbox/alert'
+import type { WrittenAlert } from '#alerts/inbox/alert'
 import { publishEvents } from '#fleet/events/publish'
 import type { Queryable } from '#postgres/pool'
 
@@ -6,16 +6,15 @@ import type { Queryable } from '#postgres/pool'
 export const publishAlerts = (
   connection: Queryable,
   type: 'alert.opened' | 'alert.closed',
-  alerts: readonly AlertRow[],
+  alerts: readonly WrittenAlert[],
 ): Promise<void> =>
   publishEvents(
     connection,
     alerts
-      .filter(({ notify_webhooks }) => notify_webhooks)
-      .map((row) => ({ organizationId: row.organization_id, type, payload: payloadOf(row) })),
+      .filter(({ notifyWebhooks }) => notifyWebhooks)
+      .map(({ id, organizationId, notifyWebhooks: _, ...alert }) => ({
+        organizationId,
+        type,
+        payload: { alertId: id, ...alert },
+      })),
   )
-
-function payloadOf(row: AlertRow): Record<string, unknown> {
-  const { id, organizationId: _organizationId, ...alert } = toAlert(row)
-  return { alertId: id, ...alert }
-}

@@ -13,11 +13,11 @@ const messagesPerRound = 20
 const linkDays = 7
 
 type DueConfirmation = {
-  organization_id: string
-  organization_name: string
+  organizationId: string
+  organizationName: string
   plan: string
   address: string
-  base_url: string
+  baseUrl: string
   attempt: number
 }
 
@@ -34,7 +34,8 @@ export async function sendConfirmations(worker: MailWorker): Promise<number> {
 
 async function claimDue(connection: Connection, { plans }: MailWorker, nowMs: number): Promise<DueConfirmation[]> {
   const { rows } = await connection.query<DueConfirmation>(
-    `SELECT a.organization_id, a.address, a.base_url, a.attempt, o.name AS organization_name, o.plan
+    `SELECT a.organization_id AS "organizationId", a.address, a.base_url AS "baseUrl", a.attempt,
+       o.name AS "organizationName", o.plan
      FROM alert_address a JOIN organization o ON o.id = a.organization_id
      WHERE (a.organization_id, a.address) IN (
        SELECT organization_id, address FROM (
@@ -52,12 +53,7 @@ async function claimDue(connection: Connection, { plans }: MailWorker, nowMs: nu
       `UPDATE alert_address a SET attempt = attempt + $3, next_attempt_at = $4
        FROM unnest($1::uuid[], $2::text[]) AS due (organization_id, address)
        WHERE a.organization_id = due.organization_id AND a.address = due.address`,
-      [
-        due.map(({ organization_id }) => organization_id),
-        due.map(({ address }) => address),
-        attempts,
-        new Date(untilMs),
-      ],
+      [due.map(({ organizationId }) => organizationId), due.map(({ address }) => address), attempts, new Date(untilMs)],
     )
   await postpone(late, 0, nextQuotaMs(nowMs))
   await postpone(allowed, 1, nowMs + mailLeaseMs)
@@ -65,9 +61,9 @@ async function claimDue(connection: Connection, { plans }: MailWorker, nowMs: nu
 }
 
 async function attempt({ pool, clock, mailer }: MailWorker, due: DueConfirmation, claimedMs: number): Promise<void> {
-  const { organization_id: organizationId, address } = due
-  const link = await issueAddressLink(pool, { organizationId, address, pageUrl: due.base_url, days: linkDays })
-  const content = confirmationText({ organizationName: due.organization_name, link, days: linkDays })
+  const { organizationId, organizationName, address, baseUrl: pageUrl } = due
+  const link = await issueAddressLink(pool, { organizationId, address, pageUrl, days: linkDays })
+  const content = confirmationText({ organizationName, link, days: linkDays })
   const outcome = await mailer.send({ id: newId(), to: address, ...content })
   if (!outcome.sent) await releaseQuota(pool, organizationId, claimedMs)
   const delayMs = outcome.sent || outcome.permanent ? undefined : mailRetryDelaysMs[due.attempt - 1]

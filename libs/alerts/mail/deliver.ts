@@ -1,13 +1,13 @@
 import { issueAddressLink } from '#alerts/addresses/links'
 import type { Mailer } from '#alerts/mail/mailer'
-import { mailText } from '#alerts/mail/message'
+import { type AlertMail, type MailedAlert, mailText } from '#alerts/mail/message'
 import { nextQuotaMs, releaseQuota, withinQuota } from '#alerts/mail/quota'
-import type { AlertKind, Severity } from '#alerts/rules/condition'
 import type { Clock } from '#core/clock'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { isWindowOpen, type Window } from '#fleet/jobs/model/schedule'
 import type { Plans } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
+import { queryEntities } from '#postgres/entities'
 import type { Connection, Pool } from '#postgres/pool'
 
 export type MailWorker = { pool: Pool; plans: Plans; clock: Clock; mailer: Mailer }
@@ -34,20 +34,16 @@ const quietMs = minuteMs
 // How long the reader of a message can refuse further ones with its link.
 const refusalDays = 60
 
-type DueMail = {
+type DueMail = Omit<AlertMail, 'alerts' | 'refusal'> & {
   id: string
-  address: string
-  alert_ids: string[]
-  alert_count: number
-  attempt: number
-  rule_name: string
-  severity: Severity
-  quiet_hours: Window | null
-  organization_id: string
-  organization_name: string
+  organizationId: string
   plan: string
+  address: string
+  alertIds: string[]
+  attempt: number
+  quietHours: Window | null
   /** Null until a control plane that knows the address of the page has started. */
-  base_url: string | null
+  baseUrl: string | null
 }
 
 /**
@@ -105,8 +101,9 @@ async function claimDue(
 ): Promise<{ due: DueMail[]; hasMore: boolean }> {
   const nowMs = clock()
   const { rows } = await connection.query<DueMail>(
-    `SELECT mail.id, mail.address, mail.alert_ids, mail.alert_count, mail.attempt, r.name AS rule_name, r.severity,
-       r.quiet_hours, mail.organization_id, o.name AS organization_name, o.plan, a.base_url
+    `SELECT mail.id, mail.organization_id AS "organizationId", o.plan, mail.address, mail.alert_ids AS "alertIds",
+       mail.alert_count AS count, mail.attempt, r.name AS "ruleName", r.severity, r.quiet_hours AS "quietHours",
+       o.name AS "organizationName", a.base_url AS "baseUrl"
      FROM alert_mail mail JOIN alert_rule r ON r.id = mail.rule_id JOIN organization o ON o.id = mail.organization_id
        JOIN alert_address a ON a.organization_id = mail.organization_id AND a.address = lower(mail.address)
          AND a.state = 'confirmed'
@@ -114,7 +111,7 @@ async function claimDue(
      ORDER BY mail.next_attempt_at LIMIT ${mailsPerTurn} FOR UPDATE OF mail SKIP LOCKED`,
     [organizationId, new Date(nowMs)],
   )
-  const isQuiet = ({ quiet_hours }: DueMail) => quiet_hours !== null && isWindowOpen(quiet_hours, nowMs)
+  const isQuiet = ({ quietHours }: DueMail) => quietHours !== null && isWindowOpen(quietHours, nowMs)
   const quiet = rows.filter(isQuiet)
   const { allowed, late } = await withinQuota(
     connection,
@@ -136,16 +133,10 @@ async function claimDue(
 async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
   const { pool, clock, mailer } = worker
   const claimedMs = clock()
-  const { organization_id: organizationId, base_url: pageUrl } = mail
+  const { organizationId, baseUrl: pageUrl } = mail
   const owned = { organizationId, address: mail.address.toLowerCase() }
-  const content = mailText({
-    ruleName: mail.rule_name,
-    severity: mail.severity,
-    organizationName: mail.organization_name,
-    count: mail.alert_count,
-    alerts: await readAlerts(pool, mail.alert_ids),
-    refusal: pageUrl === null ? undefined : await issueAddressLink(pool, { ...owned, pageUrl, days: refusalDays }),
-  })
+  const refusal = pageUrl === null ? undefined : await issueAddressLink(pool, { ...owned, pageUrl, days: refusalDays })
+  const content = mailText({ ...mail, alerts: await readAlerts(pool, mail.alertIds), refusal })
   const outcome = await mailer.send({ id: mail.id, to: mail.address, ...content })
   if (outcome.sent) {
     await pool.query('UPDATE alert_mail SET sent_at = $2, last_error = NULL WHERE id = $1', [
@@ -164,19 +155,11 @@ async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
   ])
 }
 
-async function readAlerts(pool: Pool, alertIds: readonly string[]) {
-  const { rows } = await pool.query<{
-    device_name: string | null
-    device_id: string
-    kind: AlertKind
-    since: Date
-    measured: Record<string, unknown>
-    closed: boolean
-  }>(
-    `SELECT d.name AS device_name, a.device_id, a.kind, a.since, a.measured, a.state = 'closed' AS closed
+const readAlerts = (pool: Pool, alertIds: readonly string[]): Promise<MailedAlert[]> =>
+  queryEntities(
+    pool,
+    `SELECT d.name AS "deviceName", a.device_id AS "deviceId", a.kind, a.since, a.measured, a.state = 'closed' AS closed
      FROM alert a LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
-     WHERE a.id = ANY ($1::uuid[]) ORDER BY a.id`,
-    [alertIds],
+     WHERE a.id = ANY ($alertIds::uuid[]) ORDER BY a.id`,
+    { alertIds },
   )
-  return rows.map(({ device_name, device_id, ...row }) => ({ ...row, deviceName: device_name, deviceId: device_id }))
-}

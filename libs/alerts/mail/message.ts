@@ -1,20 +1,12 @@
-import type { AlertKind, Severity } from '#alerts/rules/condition'
+import type { Alert } from '#alerts/inbox/alert'
 
-/** What a message says about one alert. */
-type MailedAlert = {
-  deviceName: string | null
-  deviceId: string
-  kind: AlertKind
-  since: Date
-  measured: Record<string, unknown>
-  /** Closed since it opened. */
-  closed: boolean
-}
+/** What a message says about one alert. `closed`: since it opened. */
+export type MailedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured'> & { closed: boolean }
 
 /** A message about the alerts of one rule. `count`: all of them; `alerts`: the first. */
 export type AlertMail = {
   ruleName: string
-  severity: Severity
+  severity: Alert['severity']
   organizationName: string
   count: number
   alerts: readonly MailedAlert[]
@@ -75,7 +67,7 @@ export function confirmationText({
 const nameOf = ({ deviceName, deviceId }: MailedAlert): string => deviceName ?? deviceId
 
 function sentenceOf({ kind, since, measured }: MailedAlert): string {
-  const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const from = `since ${since.slice(0, 16).replace('T', ' ')} UTC`
   switch (kind) {
     case 'offline':
       return `no report ${from}`
@@ -87,6 +79,8 @@ function sentenceOf({ kind, since, measured }: MailedAlert): string {
         : `no service ${from}`
     case 'high_temperature':
       return `${measured.temperatureC} °C, too high ${from}`
+    case 'modem_down':
+      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
     case 'entered_place':
       return `inside the place ${from}`
     case 'left_place':

@@ -1,5 +1,5 @@
 import { isConfirmedSql } from '#alerts/addresses/address'
-import type { AlertRow } from '#alerts/inbox/alert'
+import type { Alert } from '#alerts/inbox/alert'
 import type { Queryable } from '#postgres/pool'
 
 /** Alerts that a message names. */
@@ -12,7 +12,7 @@ const pause = "interval '5 minutes'"
  * Queues one message per rule and confirmed address about alerts that opened, in the transaction that opens them. Adds the alerts to a
  * message that waits already.
  */
-export async function queueMails(connection: Queryable, opened: readonly AlertRow[]): Promise<void> {
+export async function queueMails(connection: Queryable, opened: readonly Alert[]): Promise<void> {
   if (opened.length === 0) return
   await connection.query(
     `INSERT INTO alert_mail AS mail (id, organization_id, rule_id, address, alert_ids, alert_count, next_attempt_at)
@@ -26,6 +26,6 @@ export async function queueMails(connection: Queryable, opened: readonly AlertRo
      ON CONFLICT (rule_id, address) WHERE attempt = 0
        DO UPDATE SET alert_ids = (mail.alert_ids || excluded.alert_ids)[1:${maxNamedAlerts}],
          alert_count = mail.alert_count + excluded.alert_count`,
-    [opened.map(({ rule_id }) => rule_id), opened.map(({ id }) => id)],
+    [opened.map(({ ruleId }) => ruleId), opened.map(({ id }) => id)],
   )
 }

@@ -11,15 +11,14 @@ export const nextQuotaMs = (nowMs: number): number => Math.floor(nowMs / dayMs +
  * Counts messages against the daily quotas of their organizations, in the transaction that claims them. Returns those that
  * may be sent today, and those that must wait for the next UTC day.
  */
-export async function withinQuota<Mail extends { organization_id: string; plan: string }>(
+export async function withinQuota<Mail extends { organizationId: string; plan: string }>(
   connection: Connection,
   { plans, nowMs }: { plans: Plans; nowMs: number },
   mails: readonly Mail[],
 ): Promise<{ allowed: Mail[]; late: Mail[] }> {
   const [allowed, late]: [Mail[], Mail[]] = [[], []]
-  const organizationIds = [...new Set(mails.map(({ organization_id }) => organization_id))].sort()
-  for (const organizationId of organizationIds) {
-    const own = mails.filter(({ organization_id }) => organization_id === organizationId)
+  const organizations = [...Map.groupBy(mails, (mail) => mail.organizationId)].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [organizationId, own] of organizations) {
     const quota = planNamed(plans, own[0]?.plan ?? '').alertMailsPerDay
     const granted = await reserve(connection, { organizationId, wanted: own.length, quota, nowMs })
     allowed.push(...own.slice(0, granted))

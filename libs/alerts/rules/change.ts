@@ -1,24 +1,26 @@
+import { isDeepStrictEqual } from 'node:util'
 import { registerAddresses } from '#alerts/addresses/request'
 import { closeAlertsOf } from '#alerts/inbox/close-unended'
-import { toColumns } from '#alerts/rules/condition'
 import {
+  type AlertRule,
   type RuleReference,
   type RuleRevision,
-  type RuleRow,
   type RuleSettings,
   readRule,
-  ruleColumns,
-  toRuleRevision,
+  revisionColumns,
+  ruleAccess,
+  settingsColumns,
+  settingsOf,
+  settingsValues,
+  toRevision,
 } from '#alerts/rules/rule'
 import { notFound } from '#core/errors'
 import { newId } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireWithinLimit } from '#fleet/organizations/limits'
-import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import { tenantTransaction } from '#fleet/tenant'
+import { changeObject, createObject } from '#fleet/verbs'
+import { queryEntity } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
 /** `precondition` receives the present rule and may throw 412. */
@@ -34,25 +36,21 @@ export async function createAlertRule(
   ctx: FleetContext,
   { organizationId, settings, pageUrl }: { organizationId: string; settings: RuleSettings; pageUrl?: string },
 ): Promise<RuleRevision> {
-  authorize(ctx.principal, organizationId, 'alert:write')
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireActiveSubscription(ctx, connection, organizationId)
+  return createObject(ctx, { scope: 'alert:write', organizationId }, async (connection) => {
     await requireTargets(connection, organizationId, settings)
     await registerAddresses(ctx, connection, { organizationId, emails: settings.channels.emails, pageUrl })
     const id = newId()
-    const { rows } = await connection.query<RuleRow>(
-      `INSERT INTO alert_rule (organization_id, id, name, enabled, severity, kind, for_minutes, threshold, place_id, period,
-         group_id, tags, notify_webhooks, emails, quiet_hours, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-         uuid_extract_timestamp($2), uuid_extract_timestamp($2)) RETURNING ${ruleColumns}`,
-      [organizationId, id, ...valuesOf(settings)],
+    const row = await queryEntity<AlertRule & { revision: string }>(
+      connection,
+      `INSERT INTO alert_rule (organization_id, id, ${settingsColumns}, created_at, updated_at)
+       VALUES ($organizationId, $id, ${settingsValues}, uuid_extract_timestamp($id), uuid_extract_timestamp($id))
+       RETURNING ${revisionColumns}`,
+      { organizationId, id, ...settingsOf(settings) },
     )
-    await auditRule(ctx, connection, { organizationId, ruleId: id }, 'alert_rule.created', {
-      name: settings.name,
-      kind: settings.condition.kind,
-    })
+    const detail = { name: settings.name, kind: settings.condition.kind }
+    await auditObject(ctx, connection, 'alert_rule.created', { organizationId, id }, detail)
     await requireWithinLimit(ctx, connection, { organizationId, limit: 'alertRules' })
-    return revisionOf(rows)
+    return toRevision(row)
   })
 }
 
@@ -65,60 +63,47 @@ export async function updateAlertRule(
   { precondition, change, pageUrl, ...reference }: RuleDeletion & { change: RuleChange; pageUrl?: string },
 ): Promise<RuleRevision> {
   const { organizationId, ruleId } = reference
-  await authorizeObject(ctx, organizationId, 'alert:write', 'alert rule', ruleId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const current = await readRule(connection, reference, { lock: true })
-    await requireActiveSubscription(ctx, connection, organizationId)
+  const object = ruleAccess(reference, 'alert:write')
+  return changeObject(ctx, object, async (connection) => {
+    const current = await readRule(connection, reference)
     const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const settings: RuleSettings = { ...current.rule, ...present }
     await requireTargets(connection, organizationId, change)
     precondition(current)
     await registerAddresses(ctx, connection, { organizationId, emails: change.channels?.emails ?? [], pageUrl })
-    const { rows } = await connection.query<RuleRow>(
-      `UPDATE alert_rule SET name = $3, enabled = $4, severity = $5, kind = $6, for_minutes = $7, threshold = $8, place_id = $9,
-         period = $10, group_id = $11, tags = $12, notify_webhooks = $13, emails = $14, quiet_hours = $15,
-         revision = revision + 1, updated_at = now()
-       WHERE organization_id = $1 AND id = $2 RETURNING ${ruleColumns}`,
-      [organizationId, ruleId, ...valuesOf(settings)],
+    const row = await queryEntity<AlertRule & { revision: string }>(
+      connection,
+      `UPDATE alert_rule SET (${settingsColumns}) = ROW (${settingsValues}), revision = revision + 1, updated_at = now()
+       WHERE organization_id = $organizationId AND id = $ruleId RETURNING ${revisionColumns}`,
+      { organizationId, ruleId, ...settingsOf(settings) },
     )
-    if (watches(settings) !== watches(current.rule)) {
+    if (!isDeepStrictEqual(watchedBy(settings), watchedBy(current.rule))) {
       await connection.query('DELETE FROM alert_side WHERE organization_id = $1 AND rule_id = $2', [
         organizationId,
         ruleId,
       ])
       await closeAlertsOf(connection, reference, settings.enabled ? 'rule_changed' : 'rule_disabled')
     }
-    await auditRule(ctx, connection, reference, 'alert_rule.updated', { fields: Object.keys(present) })
-    return revisionOf(rows)
+    await auditObject(ctx, connection, 'alert_rule.updated', object, { fields: Object.keys(present) })
+    return toRevision(row)
   })
 }
 
 /** Deletes an alert rule and closes its alerts (`alert:write`). Throws 404 and 402. */
 export async function deleteAlertRule(ctx: FleetContext, { precondition, ...reference }: RuleDeletion): Promise<void> {
   const { organizationId, ruleId } = reference
-  await authorizeObject(ctx, organizationId, 'alert:write', 'alert rule', ruleId)
-  await tenantTransaction(ctx, [organizationId], async (connection) => {
-    const current = await readRule(connection, reference, { lock: true })
-    await requireActiveSubscription(ctx, connection, organizationId)
+  const object = ruleAccess(reference, 'alert:write')
+  await changeObject(ctx, object, async (connection) => {
+    const current = await readRule(connection, reference)
     precondition(current)
     await connection.query('DELETE FROM alert_rule WHERE organization_id = $1 AND id = $2', [organizationId, ruleId])
     await closeAlertsOf(connection, reference, 'rule_deleted')
-    await auditRule(ctx, connection, reference, 'alert_rule.deleted', { name: current.rule.name })
+    await auditObject(ctx, connection, 'alert_rule.deleted', object, { name: current.rule.name })
   })
 }
 
 /** What decides which alerts a rule has. */
-const watches = ({ enabled, condition, groupId, tags }: RuleSettings): string =>
-  JSON.stringify([enabled, toColumns(condition), groupId, tags])
-
-function valuesOf(settings: RuleSettings): unknown[] {
-  const { name, enabled, severity, condition, groupId, tags, channels, quietHours } = settings
-  const { kind, for_minutes, threshold, place_id, period } = toColumns(condition)
-  return [
-    ...[name, enabled, severity, kind, for_minutes, threshold, place_id, period, groupId, tags],
-    ...[channels.webhook, channels.emails, quietHours && JSON.stringify(quietHours)],
-  ]
-}
+const watchedBy = ({ enabled, condition, groupId, tags }: RuleSettings) => [enabled, condition, groupId, tags]
 
 async function requireTargets(
   db: Queryable,
@@ -134,17 +119,3 @@ async function requireTargets(
   if (groupId !== null && !rows[0]?.has_group) throw notFound('group', groupId)
   if (placeId !== null && !rows[0]?.has_place) throw notFound('place', placeId)
 }
-
-function revisionOf([row]: readonly RuleRow[]): RuleRevision {
-  if (!row) throw new Error('The alert rule was not written.')
-  return toRuleRevision(row)
-}
-
-const auditRule = (
-  ctx: FleetContext,
-  db: Queryable,
-  { organizationId, ruleId }: RuleReference,
-  action: string,
-  detail: Record<string, unknown>,
-): Promise<void> =>
-  auditCaller(ctx, db, { organizationId, action, subjectType: 'alert_rule', subjectId: ruleId, detail })

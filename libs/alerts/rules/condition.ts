@@ -22,6 +22,11 @@ export const conditionSchema = z.discriminatedUnion('kind', [
     temperatureAboveC: z.number().min(-60).max(150),
     forMinutes: minutes(1, maxTelemetryMinutes),
   }),
+  z
+    .strictObject({ kind: z.literal('modem_down'), forMinutes: minutes(5, maxTelemetryMinutes) })
+    .describe(
+      'A modem that was seen in the last 24 hours is without service, or without a report, while its device reports.',
+    ),
   z.strictObject({ kind: z.literal('entered_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
   z.strictObject({ kind: z.literal('left_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
   z.strictObject({
@@ -31,56 +36,24 @@ export const conditionSchema = z.discriminatedUnion('kind', [
   }),
 ])
 
-export type Condition = z.infer<typeof conditionSchema>
-export type AlertKind = Condition['kind']
+export type AlertCondition = z.infer<typeof conditionSchema>
+export type AlertKind = AlertCondition['kind']
 export const alertKinds = conditionSchema.options.map((option) => option.shape.kind.value)
 
 export const severities = ['info', 'warning', 'critical'] as const
-export type Severity = (typeof severities)[number]
 
-/** A condition as columns of `alert_rule`. */
-export type ConditionColumns = {
-  kind: AlertKind
-  for_minutes: number
-  threshold: number | null
-  place_id: string | null
-  period: 'day' | 'month' | null
-}
+/** SQL value for a row of `alert_rule`: its `AlertCondition` as JSON. */
+export const conditionJson = `json_strip_nulls(json_build_object('kind', kind,
+    'rsrpBelowDbm', CASE kind WHEN 'weak_signal' THEN threshold END,
+    'temperatureAboveC', CASE kind WHEN 'high_temperature' THEN threshold END,
+    'placeId', place_id,
+    'forMinutes', CASE WHEN kind <> 'data_use' THEN for_minutes END,
+    'aboveMegabytes', CASE kind WHEN 'data_use' THEN threshold END,
+    'period', period))`
 
-export const toColumns = (condition: Condition): ConditionColumns => ({
-  kind: condition.kind,
-  for_minutes: 'forMinutes' in condition ? condition.forMinutes : 0,
-  threshold: thresholdOf(condition),
-  place_id: 'placeId' in condition ? condition.placeId : null,
-  period: 'period' in condition ? condition.period : null,
-})
-
-function thresholdOf(condition: Condition): number | null {
-  switch (condition.kind) {
-    case 'weak_signal':
-      return condition.rsrpBelowDbm
-    case 'high_temperature':
-      return condition.temperatureAboveC
-    case 'data_use':
-      return condition.aboveMegabytes
-    default:
-      return null
-  }
-}
-
-export function toCondition(columns: ConditionColumns): Condition {
-  const { kind, for_minutes: forMinutes, threshold, place_id, period } = columns
-  switch (kind) {
-    case 'weak_signal':
-      return { kind, rsrpBelowDbm: threshold ?? 0, forMinutes }
-    case 'high_temperature':
-      return { kind, temperatureAboveC: threshold ?? 0, forMinutes }
-    case 'data_use':
-      return { kind, aboveMegabytes: threshold ?? 0, period: period ?? 'day' }
-    case 'entered_place':
-    case 'left_place':
-      return { kind, placeId: place_id ?? '', forMinutes }
-    default:
-      return { kind, forMinutes }
-  }
-}
+/** SQL values of a `AlertCondition` in JSON for the columns kind, for_minutes, threshold, place_id and period. */
+export const conditionValues = (
+  json: string,
+): string => `${json} ->> 'kind', coalesce((${json} ->> 'forMinutes')::int, 0),
+  coalesce(${json} ->> 'rsrpBelowDbm', ${json} ->> 'temperatureAboveC', ${json} ->> 'aboveMegabytes')::float8,
+  (${json} ->> 'placeId')::uuid, ${json} ->> 'period'`

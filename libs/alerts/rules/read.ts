@@ -2,37 +2,29 @@ import {
   type AlertRule,
   type RuleReference,
   type RuleRevision,
-  type RuleRow,
   readRule,
+  ruleAccess,
   ruleColumns,
-  toRule,
 } from '#alerts/rules/rule'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { requireOrganization } from '#fleet/organizations/organizations'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
-import { tenantTransaction } from '#fleet/tenant'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
+import { inOrganization, withObject } from '#fleet/verbs'
 
 /** The organization's alert rules, newest first (`alert:read`). Throws 404. */
-export async function listAlertRules(
+export const listAlertRules = (
   ctx: FleetContext,
   { organizationId, page }: { organizationId: string; page: PageRequest },
-): Promise<Page<AlertRule>> {
-  authorize(ctx.principal, organizationId, 'alert:read')
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { rows } = await connection.query<RuleRow>(
+): Promise<Page<AlertRule>> =>
+  inOrganization(ctx, { scope: 'alert:read', organizationId }, (connection) =>
+    queryPage(
+      connection,
       `SELECT ${ruleColumns} FROM alert_rule
-       WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
-      [organizationId, page.after ?? null, page.limit + 1],
-    )
-    return pageOf(rows, page.limit, toRule)
-  })
-}
+       WHERE organization_id = $organizationId AND ($after::uuid IS NULL OR id < $after) ORDER BY id DESC LIMIT $limit`,
+      { organizationId },
+      page,
+    ),
+  )
 
 /** One alert rule (`alert:read`). Throws 404. */
-export async function getAlertRule(ctx: FleetContext, reference: RuleReference): Promise<RuleRevision> {
-  await authorizeObject(ctx, reference.organizationId, 'alert:read', 'alert rule', reference.ruleId)
-  return tenantTransaction(ctx, [reference.organizationId], (connection) => readRule(connection, reference))
-}
+export const getAlertRule = (ctx: FleetContext, reference: RuleReference): Promise<RuleRevision> =>
+  withObject(ctx, ruleAccess(reference, 'alert:read'), (connection) => readRule(connection, reference))

@@ -1,84 +1,87 @@
-import { type UnconfirmedEmail, unconfirmedEmailsSql } from '#alerts/addresses/address'
-import { type Condition, type ConditionColumns, type Severity, toCondition } from '#alerts/rules/condition'
+import { z } from 'zod'
+import { unconfirmedEmailSchema, unconfirmedEmailsSql } from '#alerts/addresses/address'
+import { conditionJson, conditionSchema, conditionValues, severities } from '#alerts/rules/condition'
 import { notFound } from '#core/errors'
-import { isUuid } from '#core/ids'
-import type { Window } from '#fleet/jobs/model/schedule'
+import { instantOut, text, uuid } from '#core/schemas'
+import type { Scope } from '#fleet/access/scopes'
+import { windowSchema } from '#fleet/jobs/model/schedule'
+import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
-/** The parts of a rule that a caller sets. */
-export type RuleSettings = {
-  name: string
-  enabled: boolean
-  severity: Severity
-  condition: Condition
-  /** Null: all devices of the organization. */
-  groupId: string | null
-  /** A device must have all of them. */
-  tags: string[]
-  channels: { webhook: boolean; emails: string[] }
-  /** E-mail waits for the end of this window. */
-  quietHours: Window | null
-}
+export const alertRuleSchema = z
+  .object({
+    id: uuid(),
+    name: text(),
+    enabled: z.boolean().describe('Disabling a rule closes its alerts.'),
+    severity: z.enum(severities),
+    condition: conditionSchema,
+    groupId: uuid().nullable().describe('Only devices of this group; null for all devices.'),
+    tags: z.array(z.string()),
+    channels: z.object({ webhook: z.boolean(), emails: z.array(z.string()) }),
+    quietHours: windowSchema
+      .nullable()
+      .describe('E-mail is sent after these hours. The inbox and webhooks do not wait.'),
+    unconfirmedEmails: z
+      .array(unconfirmedEmailSchema)
+      .describe(
+        'The addresses of `channels.emails` that receive no alerts, because their owner has not confirmed them.',
+      ),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'AlertRule' })
 
-export type AlertRule = RuleSettings & {
-  id: string
-  /** The addresses of `channels.emails` that receive no alerts. */
-  unconfirmedEmails: UnconfirmedEmail[]
-  createdAt: string
-  updatedAt: string
-}
+export type AlertRule = z.infer<typeof alertRuleSchema>
+
+/** The parts of a rule that a caller sets. A device must have all `tags`. */
+export type RuleSettings = Omit<AlertRule, 'id' | 'unconfirmedEmails' | 'createdAt' | 'updatedAt'>
 
 /** A rule with its revision, which is its entity tag. */
 export type RuleRevision = { rule: AlertRule; revision: string }
 
 export type RuleReference = { organizationId: string; ruleId: string }
 
-export type RuleRow = ConditionColumns & {
-  id: string
-  name: string
-  enabled: boolean
-  severity: Severity
-  group_id: string | null
-  tags: string[]
-  notify_webhooks: boolean
-  emails: string[]
-  unconfirmed_emails: UnconfirmedEmail[]
-  quiet_hours: Window | null
-  revision: string
-  created_at: Date
-  updated_at: Date
-}
+export const ruleAccess = ({ organizationId, ruleId }: RuleReference, scope: Scope) =>
+  ({ scope, noun: 'alert rule', organizationId, id: ruleId }) as const
 
-export const ruleColumns = `id, name, enabled, severity, kind, for_minutes, threshold, place_id, period, group_id, tags,
-  notify_webhooks, emails, quiet_hours, revision, created_at, updated_at, ${unconfirmedEmailsSql} AS unconfirmed_emails`
+/** The columns of an `AlertRule`, for SELECT and RETURNING. */
+export const ruleColumns = `id, name, enabled, severity, ${conditionJson} AS condition, group_id AS "groupId", tags,
+  json_build_object('webhook', notify_webhooks, 'emails', emails) AS channels,
+  ${unconfirmedEmailsSql} AS "unconfirmedEmails", quiet_hours AS "quietHours",
+  created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export const toRule = (row: RuleRow): AlertRule => ({
-  id: row.id,
-  name: row.name,
-  enabled: row.enabled,
-  severity: row.severity,
-  condition: toCondition(row),
-  groupId: row.group_id,
-  tags: row.tags,
-  channels: { webhook: row.notify_webhooks, emails: row.emails },
-  unconfirmedEmails: row.unconfirmed_emails,
-  quietHours: row.quiet_hours,
-  createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
+/** The columns of a `RuleRevision`, as a row that `toRevision` takes. */
+export const revisionColumns = `${ruleColumns}, revision`
+
+export const toRevision = ({ revision, ...rule }: AlertRule & { revision: string }): RuleRevision => ({
+  rule,
+  revision,
 })
 
-export const toRuleRevision = (row: RuleRow): RuleRevision => ({ rule: toRule(row), revision: row.revision })
+/** The columns that a caller sets, and their values from the parameters of `settingsOf`. */
+export const settingsColumns = `name, enabled, severity, kind, for_minutes, threshold, place_id, period, group_id, tags,
+  notify_webhooks, emails, quiet_hours`
+export const settingsValues = `$name, $enabled, $severity, ${conditionValues('$condition::jsonb')}, $groupId, $tags,
+  $webhook, $emails, $quietHours`
 
-/** Reads a rule, for verbs that have authorized the caller. `lock` locks the row until the transaction ends. Throws 404. */
-export async function readRule(
-  db: Queryable,
-  { organizationId, ruleId }: RuleReference,
-  { lock = false } = {},
-): Promise<RuleRevision> {
-  const { rows } = await db.query<RuleRow>(
-    `SELECT ${ruleColumns} FROM alert_rule WHERE organization_id = $1 AND id = $2${lock ? ' FOR UPDATE' : ''}`,
-    [organizationId, isUuid(ruleId) ? ruleId : null],
+export const settingsOf = ({ condition, channels, quietHours, ...settings }: RuleSettings) => ({
+  name: settings.name,
+  enabled: settings.enabled,
+  severity: settings.severity,
+  condition,
+  groupId: settings.groupId,
+  tags: settings.tags,
+  ...channels,
+  quietHours,
+})
+
+/** Reads a rule, for verbs that have authorized the caller. Throws 404. */
+export async function readRule(db: Queryable, { organizationId, ruleId }: RuleReference): Promise<RuleRevision> {
+  const [row] = await queryEntities<AlertRule & { revision: string }>(
+    db,
+    `SELECT ${revisionColumns} FROM alert_rule WHERE organization_id = $organizationId AND id = $ruleId`,
+    { organizationId, ruleId },
   )
-  if (!rows[0]) throw notFound('alert rule', ruleId)
-  return toRuleRevision(rows[0])
+  if (!row) throw notFound('alert rule', ruleId)
+  return toRevision(row)
 }

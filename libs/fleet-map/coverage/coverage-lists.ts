@@ -1,7 +1,6 @@
 import type { Clock } from '#core/clock'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
-import { contains } from '#fleet-map/filter'
 import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
@@ -9,10 +8,10 @@ import type { OrganizationWindow } from '#fleet-map/window'
 import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
 import { cellCentre, coverageAreas } from '#questdb/votes/coverage-areas'
-import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
 import { readCells } from '#questdb/votes/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/votes/coverage-resolution'
-import type { BoundingBox } from '#telemetry/geo/geo'
+import { type BoundingBox, contains } from '#telemetry/geo/geo'
 
 /** A request for coverage cells. */
 type CoverageRequest = {
@@ -27,7 +26,7 @@ type CoverageRequest = {
   plmn: string | undefined
 }
 
-export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, CoverageCell>
+export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, DatedCoverageCell>
 
 type Sources = { pools: FairPool; clock: Clock; revisions: Revisions }
 

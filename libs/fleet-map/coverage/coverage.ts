@@ -1,15 +1,31 @@
 import type { FleetContext } from '#fleet/context'
-import { queriedGroup } from '#fleet-map/access'
+import { type DeviceQuery, queriedGroup } from '#fleet-map/access'
+import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
-import type { FleetMaps } from '#fleet-map/fleet-maps'
-import type { CoverageQuery } from '#fleet-map/queries'
-import { databaseNowMs } from '#fleet-map/registry'
-import { thresholds } from '#fleet-map/thresholds'
+import { thresholds } from '#fleet-map/coverage/thresholds'
+import { databaseNowMs } from '#fleet-map/database-moment'
+import type { Revisions } from '#fleet-map/revisions'
+import type { PastQuery } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
+export type CoverageQuery = DeviceQuery &
+  PastQuery & {
+    sinceMinutes: number
+    /** Zoom of the map. It sets the resolution unless `h3Resolution` does. */
+    zoom?: number | undefined
+    h3Resolution?: number | undefined
+    rat?: string | undefined
+    plmn?: string | undefined
+  }
+
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
-export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: CoverageQuery) {
+export async function readCoverage(
+  ctx: FleetContext,
+  fleet: { coverage: CoverageLists; revisions: Revisions },
+  reader: Reader,
+  query: CoverageQuery,
+) {
   const scope = await openCoverage(ctx, query)
   const group = await queriedGroup(ctx, scope.found, query.groupId)
   const { bbox, tag, rat, plmn, zoom } = query

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { addTo } from '#core/counts'
+import { createSharedReads } from '#core/shared-reads'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
@@ -28,36 +28,33 @@ const maxRequests = 1_000
 
 /** Dead zones of the whole window of a request, shared by all boxes and pages. */
 export function createDeadZoneLists({ pools, clock }: { pools: FairPool; clock: Clock }): DeadZoneLists {
-  const perf = { now: clock }
-  const kept = new LRUCache<string, DeadZoneList>({
-    ttl: keptMs,
-    perf,
+  const lists = createSharedReads<DeadZoneList>({
+    clock,
     maxSize: maxKeptCells,
-    sizeCalculation: ({ zones }) => zones.reduce((sum, { cells }) => sum + cells.length, 1),
+    sizeOf: ({ zones }) => zones.reduce((sum, { cells }) => sum + cells.length, 1),
+    agesOf: (_list, startedMs) => ({ freshUntilMs: startedMs + keptMs }),
+    forgottenAfterMs: keptMs,
   })
-  const newest = new LRUCache<string, Promise<DeadZoneList>>({ ttl: freshMs, perf, max: maxRequests })
+  const newest = createSharedReads<DeadZoneList>({
+    clock,
+    maxSize: maxRequests,
+    agesOf: ({ madeMs }) => ({ freshUntilMs: madeMs + freshMs }),
+    forgottenAfterMs: freshMs,
+  })
 
-  const make = async (reader: Reader, key: string, request: VoteRequest, madeMs: number) => {
+  const make = async (reader: Reader, request: VoteRequest, madeMs: number): Promise<DeadZoneList> => {
     // Finish the list even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const filters = await voteFilters({ pool: pools.of(reader.owner), questdb }, request, madeMs)
     const cells = await heavy(() => deadCells(questdb, filters))
-    const list: DeadZoneList = { madeMs, zones: joinDeadZones(cells) }
-    kept.set(`${key} ${madeMs}`, list)
-    return list
+    return { madeMs, zones: joinDeadZones(cells) }
   }
 
   return {
     async read(reader, request, madeMs) {
       const key = keyOf(request)
-      if (madeMs !== undefined) return kept.get(`${key} ${madeMs}`) ?? make(reader, key, request, madeMs)
-      const known = newest.get(key)
-      if (known) return known
-      const list = make(reader, key, request, clock())
-      newest.set(key, list)
-      // Do not cache a failure, so that the next reader retries.
-      list.catch(() => newest.delete(key))
-      return list
+      const listOf = (ms: number) => lists.read(`${key} ${ms}`, () => make(reader, request, ms))
+      return madeMs === undefined ? newest.read(key, () => listOf(clock())) : listOf(madeMs)
     },
     async details({ owner, questdb, heavy }, request, zones, madeMs) {
       if (zones.length === 0) return []

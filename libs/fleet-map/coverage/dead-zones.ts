@@ -1,12 +1,15 @@
 import type { FleetContext } from '#fleet/context'
-import { queriedGroup } from '#fleet-map/access'
+import { type DeviceQuery, queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
-import type { ZoneDetails } from '#fleet-map/coverage/dead-zone-lists'
-import { contains } from '#fleet-map/filter'
-import type { FleetMaps } from '#fleet-map/fleet-maps'
-import type { DeadZonesQuery } from '#fleet-map/queries'
+import type { DeadZoneLists, ZoneDetails } from '#fleet-map/coverage/dead-zone-lists'
+import type { Revisions } from '#fleet-map/revisions'
+import type { Towns } from '#fleet-map/towns/towns'
+import type { PastQuery } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
 import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/coverage/dead-zones'
+import { contains } from '#telemetry/geo/geo'
+
+type DeadZonesQuery = DeviceQuery & PastQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }
 
 /** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }
@@ -17,7 +20,7 @@ const cursorHoldsMs = 3_600_000
 /** Dead zones with their centre in the box, longest without service first. Throws 404 and 403. */
 export async function listDeadZones(
   ctx: FleetContext,
-  fleet: FleetMaps,
+  fleet: { deadZones: DeadZoneLists; revisions: Revisions; towns: Towns },
   reader: Reader,
   query: DeadZonesQuery,
   after: string | undefined,
@@ -33,7 +36,10 @@ export async function listDeadZones(
     (zone) => (!bbox || contains(bbox, zone.lat, zone.lon)) && (!position || worstFirst(zone, position) > 0),
   )
   const zones = found.slice(0, limit)
-  const details = await fleet.deadZones.details(reader, request, zones, list.madeMs)
+  const [details, near] = await Promise.all([
+    fleet.deadZones.details(reader, request, zones, list.madeMs),
+    fleet.towns.near(zones),
+  ])
   const last = zones.at(-1)
   const next: Position | null =
     last && found.length > zones.length
@@ -42,7 +48,7 @@ export async function listDeadZones(
   return {
     ...answerTime(scope, fleet.revisions, list.madeMs),
     h3Resolution: deadZoneResolution,
-    items: zones.map((zone, index) => zoneView(zone, details[index])),
+    items: zones.map((zone, index) => ({ ...zoneView(zone, details[index]), near: near[index] ?? null })),
     nextAfter: next && JSON.stringify(next),
   }
 }

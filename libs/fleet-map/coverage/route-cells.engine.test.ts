@@ -1,6 +1,7 @@
 import { cellToChildren, cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { createRouteCells } from '#fleet-map/coverage/route-cells'
 import { onlyCopy } from '#questdb/copies/copies'
 import { createReaders } from '#questdb/copies/readers'
 import { applySchema } from '#questdb/schema/schema'
@@ -8,7 +9,6 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { votesIn } from '#test/coverage-rows'
 import { questdbConnection } from '#test/questdb'
 import { applied, refreshCoverage, storeRows } from '#test/telemetry-rows'
-import { createRouteCells } from './route-cells.ts'
 
 let questdb: QuestdbSql
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import {
   type CountedForecast,
   forecastCell,
   forecastResolutions,
-  type ToldCell,
+  type SourceCell,
 } from '#telemetry/coverage/forecast'
 import type { Chain } from '#telemetry/coverage/route-tallies'
 import { votesThatStandAlone } from '#telemetry/coverage/signal-blend'
@@ -117,11 +117,12 @@ async function readForecasts(
   // Voters are counted by whole hours and may be newer than the votes, so that a few cells can still be missing.
   await countMissing()
   const counted = new Map<string, CountedForecast>()
-  for (const [h3, told] of forecasts) counted.set(h3, { ...told, devices: voters.get(told.h3)?.devices ?? 0 })
+  for (const [h3, forecast] of forecasts)
+    counted.set(h3, { ...forecast, devices: voters.get(forecast.h3)?.devices ?? 0 })
   return counted
 }
 
-const finestCells = (chains: readonly Chain[]): ToldCell[] =>
+const finestCells = (chains: readonly Chain[]): SourceCell[] =>
   [...new Set(chains.map(([finest = '']) => finest))].map((h3) => ({ h3, h3Resolution: finestResolution }))
 
 /** Counts votes in QuestDB: those of every finest cell, and of the coarser ones where the finest has too few votes. */

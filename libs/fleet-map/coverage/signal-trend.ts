@@ -1,12 +1,23 @@
 import type { FleetContext } from '#fleet/context'
-import { queriedGroup } from '#fleet-map/access'
+import { type DeviceQuery, queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
-import type { FleetMaps } from '#fleet-map/fleet-maps'
-import type { SignalTrendQuery } from '#fleet-map/queries'
+import type { SignalTrends } from '#fleet-map/coverage/signal-trends'
+import type { Revisions } from '#fleet-map/revisions'
 import type { Reader } from '#questdb/copies/readers'
 
+type SignalTrendQuery = Omit<DeviceQuery, 'bbox'> & {
+  sinceMinutes: number
+  rat?: string | undefined
+  plmn?: string | undefined
+}
+
 /** The signal of the caller's organizations over time and by operator. Throws 404 and 403. */
-export async function readSignalTrend(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: SignalTrendQuery) {
+export async function readSignalTrend(
+  ctx: FleetContext,
+  fleet: { signalTrends: SignalTrends; revisions: Revisions },
+  reader: Reader,
+  query: SignalTrendQuery,
+) {
   const scope = await openCoverage(ctx, query)
   const { tag: tags, rat, plmn } = query
   const group = await queriedGroup(ctx, scope.found, query.groupId)

@@ -1,11 +1,12 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { createSharedReads } from '#core/shared-reads'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
-import { stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/votes/signal-trend'
+import { momentsByStep, stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/votes/signal-trend'
 import { enoughVotes } from '#telemetry/coverage/dead-zones'
 import {
+  type Moments,
   type SignalSummary,
   type SignalVotes,
   summarizeSignal,
@@ -32,21 +33,31 @@ const maxOperators = 100
 
 /** Trends, shared by all callers with the same request. */
 export function createSignalTrends({ pools, clock }: { pools: FairPool; clock: Clock }): SignalTrends {
-  const newest = new LRUCache<string, Promise<SignalTrend>>({ perf: { now: clock }, max: maxRequests })
+  const trends = createSharedReads<SignalTrend>({
+    clock,
+    maxSize: maxRequests,
+    agesOf: ({ madeMs, stepMs }) => ({ freshUntilMs: madeMs + stepMs / livesPerStep }),
+  })
 
   const make = async (reader: Reader, request: VoteRequest, step: TrendStep): Promise<SignalTrend> => {
     // Finish the trend even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const madeMs = clock()
     const filters = await voteFilters({ pool: pools.of(reader.owner), questdb }, request, madeMs)
-    const [byStep, byOperator] = await heavy(async () => [
+    const [byStep, moments, byOperator] = await heavy(async () => [
       (await Promise.all(filters.map((filter) => votesByStep(questdb, filter, step)))).flat(),
+      (await Promise.all(filters.map((filter) => momentsByStep(questdb, filter, step)))).flat(),
       (await Promise.all(filters.map((filter) => votesByOperator(questdb, filter)))).flat(),
     ])
+    const momentsOf = Map.groupBy(moments, ({ stepMs }) => stepMs)
     return {
       madeMs,
       stepMs: step.stepMs,
-      steps: summaries(byStep, ({ stepMs }) => stepMs)
+      steps: summaries(
+        byStep,
+        ({ stepMs }) => stepMs,
+        (stepMs) => sumOfMoments(momentsOf.get(stepMs) ?? []),
+      )
         .map(([fromMs, summary]) => ({ fromMs, ...summary }))
         .sort((a, b) => a.fromMs - b.fromMs),
       operators: summaries(byOperator, ({ plmn }) => plmn)
@@ -59,18 +70,23 @@ export function createSignalTrends({ pools, clock }: { pools: FairPool; clock: C
 
   return {
     read(reader, request) {
-      const key = keyOf(request)
-      const known = newest.get(key)
-      if (known) return known
       const step = stepOf(Math.max(0, ...request.organizations.map(({ windowMs }) => windowMs)))
-      const trend = make(reader, request, step)
-      newest.set(key, trend, { ttl: step.stepMs / livesPerStep })
-      // Do not cache a failure, so that the next reader retries.
-      trend.catch(() => newest.delete(key))
-      return trend
+      return trends.read(keyOf(request), () => make(reader, request, step))
     },
   }
 }
 
-const summaries = <Votes extends SignalVotes, Key>(votes: readonly Votes[], keyOf: (votes: Votes) => Key) =>
-  [...Map.groupBy(votes, keyOf)].map(([key, group]) => [key, summarizeSignal(group)] as const)
+const summaries = <Votes extends SignalVotes, Key>(
+  votes: readonly Votes[],
+  keyOf: (votes: Votes) => Key,
+  momentsOf?: (key: Key) => Moments,
+) => [...Map.groupBy(votes, keyOf)].map(([key, group]) => [key, summarizeSignal(group, momentsOf?.(key))] as const)
+
+const sumOfMoments = (all: readonly Moments[]): Moments =>
+  all.reduce(
+    (sum, { moreVotes, moreDark }) => ({
+      moreVotes: sum.moreVotes + moreVotes,
+      moreDark: sum.moreDark + moreDark,
+    }),
+    { moreVotes: 0, moreDark: 0 },
+  )

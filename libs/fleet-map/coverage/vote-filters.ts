@@ -1,5 +1,6 @@
+import { latecomers } from '#fleet/devices/ownership'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
-import { deviceIdsWith, latecomers } from '#fleet-map/registry'
+import { deviceIdsWith } from '#fleet/groups/filtered-devices'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { deviceLists } from '#questdb/server/device-list'

@@ -1,5 +1,5 @@
+import { existingDevices } from '#fleet/devices/ownership'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
-import { existingDevices } from '#fleet-map/registry'
 import type { Queryable } from '#postgres/pool'
 
 /**

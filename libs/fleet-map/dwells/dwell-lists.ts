@@ -1,9 +1,10 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { filterInSlices, mapInSlices } from '#core/slices'
+import { ownershipOf } from '#fleet/devices/ownership'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
+import { deviceIdsWith } from '#fleet/groups/filtered-devices'
 import { cacheBytes, maxDwells } from '#fleet-map/memory-limits'
-import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
@@ -11,7 +12,7 @@ import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
 import type { Reader } from '#questdb/copies/readers'
 import type { DwellSignals } from '#questdb/fleet/dwell-signals'
-import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/fleet/dwells'
+import { type DwellRange, dwellsTouching, type StoredDwellRow } from '#questdb/fleet/dwells'
 import type { DwellSignal } from '#telemetry/coverage/dwell-signal'
 import type { BoundingBox } from '#telemetry/geo/geo'
 
@@ -25,7 +26,7 @@ type DwellRequest = {
 }
 
 /** A dwell with its signal; null in a list that is too long to read the signals. */
-type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
+type SignalledDwell = { row: StoredDwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
 
@@ -62,7 +63,7 @@ async function readDwells({ pools, dwellSignals, clock }: Sources, reader: Reade
       const { organizationId } = organization
       const range = { organizationId, ...rangeOf(organization, nowMs), nowMs, bbox }
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
-      const visible: DwellRow[] = []
+      const visible: StoredDwellRow[] = []
       for await (const page of dwellPages(reader, { ...range, deviceIds })) {
         for (const row of await visibleDwells(pool, organizationId, page)) visible.push(row)
         if (visible.length > maxDwells) throw tooManyDwells()
@@ -78,7 +79,7 @@ async function readDwells({ pools, dwellSignals, clock }: Sources, reader: Reade
 }
 
 /** Reads pages, because the columns of a result and its rows are in memory together. */
-async function* dwellPages(reader: Reader, range: DwellRange): AsyncGenerator<DwellRow[]> {
+async function* dwellPages(reader: Reader, range: DwellRange): AsyncGenerator<StoredDwellRow[]> {
   for (let after: DwellRange['after']; ; ) {
     const page = await dwellsTouching(reader.questdb, { ...range, after, limit: pageDwells })
     yield page
@@ -96,14 +97,22 @@ function tooManyDwells(): ServiceError {
 }
 
 /** The dwells that began while the organization owned the device; none of a deleted device. */
-export async function visibleDwells(
+export const visibleDwells = (
   pool: Pool,
   organizationId: string,
-  rows: readonly DwellRow[],
-): Promise<DwellRow[]> {
+  rows: readonly StoredDwellRow[],
+): Promise<StoredDwellRow[]> => visibleAt(pool, organizationId, rows, ({ arrivedAtMs }) => arrivedAtMs)
+
+/** The rows whose time is in one in which the organization owned the device; none of a deleted device. */
+export async function visibleAt<Row extends { deviceId: string }>(
+  pool: Pool,
+  organizationId: string,
+  rows: readonly Row[],
+  timeMs: (row: Row) => number,
+): Promise<Row[]> {
   const deviceIds = [...new Set(rows.map((row) => row.deviceId))]
   const owned = await ownershipOf(pool, organizationId, deviceIds)
-  const isOwned = ({ deviceId, arrivedAtMs }: DwellRow) =>
-    owned.get(deviceId)?.some(({ fromMs, toMs }) => arrivedAtMs >= fromMs && arrivedAtMs < toMs) ?? false
+  const isOwned = (row: Row) =>
+    owned.get(row.deviceId)?.some(({ fromMs, toMs }) => timeMs(row) >= fromMs && timeMs(row) < toMs) ?? false
   return filterInSlices(rows, isOwned)
 }

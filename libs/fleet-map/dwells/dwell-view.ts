@@ -1,8 +1,8 @@
-import type { DwellRow } from '#questdb/fleet/dwells'
+import type { StoredDwellRow } from '#questdb/fleet/dwells'
 import type { DwellSignal } from '#telemetry/coverage/dwell-signal'
 
 /** A dwell of the API. The duration of an ongoing dwell ends now. */
-export function dwellView(row: DwellRow, signal: DwellSignal | null, nowMs: number) {
+export function dwellView(row: StoredDwellRow, signal: DwellSignal | null, nowMs: number) {
   const { id, deviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap } = row
   return {
     id,

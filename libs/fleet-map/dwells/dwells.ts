@@ -1,14 +1,23 @@
 import type { FleetContext } from '#fleet/context'
-import { mappedOrganizations, queriedGroup } from '#fleet-map/access'
+import { deviceIdsWith } from '#fleet/groups/filtered-devices'
+import { type DeviceQuery, mappedOrganizations, queriedGroup } from '#fleet-map/access'
 import { visibleDwells } from '#fleet-map/dwells/dwell-lists'
 import { dwellView } from '#fleet-map/dwells/dwell-view'
-import type { FleetMaps } from '#fleet-map/fleet-maps'
 import { type PlaceFilter, placeFilter, placesContaining } from '#fleet-map/places/filter'
-import type { DwellsQuery } from '#fleet-map/queries'
-import { deviceIdsWith } from '#fleet-map/registry'
-import { planStartMs, requestedWindow } from '#fleet-map/window'
+import type { Towns } from '#fleet-map/towns/towns'
+import { planStartMs, requestedWindow, type WindowQuery } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
-import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/fleet/dwells'
+import type { DwellSignals } from '#questdb/fleet/dwell-signals'
+import { type DwellRange, dwellsTouching, type StoredDwellRow } from '#questdb/fleet/dwells'
+
+type DwellsQuery = DeviceQuery &
+  WindowQuery & {
+    deviceId?: string | undefined
+    placeId?: string | undefined
+    minDurationS?: number | undefined
+    ongoing?: boolean | undefined
+    limit: number
+  }
 
 /** A dwell's position in the list, which is sorted by arrival, newest first, then by device id. */
 type Place = { arrivedAtMs: number; deviceId: string }
@@ -19,7 +28,7 @@ const defaultMinutes = 1_440
 /** Dwells that touch the window, newest arrival first. Throws 404, 403, and 400 for a wrong window. */
 export async function listDwells(
   ctx: FleetContext,
-  fleet: FleetMaps,
+  fleet: { dwellSignals: DwellSignals; towns: Towns },
   reader: Reader,
   query: DwellsQuery,
   after: string | undefined,
@@ -49,13 +58,15 @@ export async function listDwells(
     }),
   )
   const { rows, next } = mergePages(perOrganization, query.limit)
-  const [signals, places] = await Promise.all([
+  const [signals, places, near] = await Promise.all([
     fleet.dwellSignals.read(reader, rows, nowMs),
     placesContaining(ctx.pool, rows),
+    fleet.towns.near(rows),
   ])
   return {
-    items: rows.map((row) => ({
+    items: rows.map((row, index) => ({
       ...dwellView(row, signals.get(row.id) ?? null, nowMs),
+      near: near[index] ?? null,
       ...(places.has(row.id) ? { places: places.get(row.id) } : {}),
     })),
     nextAfter: next && JSON.stringify({ nowMs, ...next } satisfies Position),
@@ -63,7 +74,7 @@ export async function listDwells(
 }
 
 /** `stoppedAt`: where the search stopped before the page was full; undefined if the page is full or the last one. */
-type FoundDwells = { rows: DwellRow[]; stoppedAt?: Place | undefined }
+type FoundDwells = { rows: StoredDwellRow[]; stoppedAt?: Place | undefined }
 
 const smallestStep = 1_000
 const maxSteps = 10
@@ -79,7 +90,7 @@ async function visibleAfter(
   pageSize: number,
   place: PlaceFilter | undefined,
 ): Promise<FoundDwells> {
-  const visible: DwellRow[] = []
+  const visible: StoredDwellRow[] = []
   let after = range.after
   for (let step = 0; step < maxSteps; step++) {
     // Hidden rows are rare, so the first query usually returns a full page.
@@ -96,7 +107,7 @@ async function visibleAfter(
 }
 
 /** Merges several organizations' dwells into one page, up to the position at which the first search stopped. */
-function mergePages(found: readonly FoundDwells[], limit: number): { rows: DwellRow[]; next: Place | null } {
+function mergePages(found: readonly FoundDwells[], limit: number): { rows: StoredDwellRow[]; next: Place | null } {
   const stops = found.flatMap(({ stoppedAt }) => (stoppedAt ? [stoppedAt] : [])).sort(newestFirst)
   const [stop] = stops
   const known = found
@@ -109,7 +120,7 @@ function mergePages(found: readonly FoundDwells[], limit: number): { rows: Dwell
   return { rows, next: stop ?? null }
 }
 
-const placeOf = ({ arrivedAtMs, deviceId }: DwellRow): Place => ({ arrivedAtMs, deviceId })
+const placeOf = ({ arrivedAtMs, deviceId }: StoredDwellRow): Place => ({ arrivedAtMs, deviceId })
 
 const newestFirst = (a: Place, b: Place): number =>
   b.arrivedAtMs - a.arrivedAtMs || (a.deviceId === b.deviceId ? 0 : a.deviceId < b.deviceId ? -1 : 1)

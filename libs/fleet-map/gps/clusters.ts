@@ -1,4 +1,6 @@
-import type { ShownDevice } from '#fleet-map/filter'
+import type { ShownDevice } from '#fleet-map/selection/filter'
+import { meanLongitude } from '#telemetry/geo/antimeridian'
+import { maxMercatorLat, worldPoint } from '#telemetry/geo/mercator'
 
 export type Cluster = {
   /** Mean position of its devices. */
@@ -30,7 +32,9 @@ export function clusterDevices(
       continue
     }
     const { lat, lon } = shown.location
-    const key = `${Math.floor(mercatorX(lon) * perSide)}/${Math.floor(mercatorY(lat) * perSide)}`
+    const [x, y] = worldPoint(Math.max(-maxMercatorLat, Math.min(maxMercatorLat, lat)), lon)
+    // −180 and 180 are one meridian.
+    const key = `${Math.floor((x % 1) * perSide)}/${Math.floor(y * perSide)}`
     const square = squares.get(key)
     if (square) square.push(shown)
     else squares.set(key, [shown])
@@ -43,18 +47,11 @@ export function clusterDevices(
   return { clusters, singles }
 }
 
-const mercatorX = (lon: number) => (lon + 180) / 360
-
-function mercatorY(lat: number): number {
-  const sine = Math.sin((Math.max(-85.0511, Math.min(85.0511, lat)) * Math.PI) / 180)
-  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)
-}
-
 function clusterOf(members: readonly ShownDevice[]): Cluster {
-  const cluster: Cluster = { lat: 0, lon: 0, devices: members.length, byStatus: {}, byQuality: {} }
+  const lon = meanLongitude(members.map(({ location }) => location?.lon ?? 0))
+  const cluster: Cluster = { lat: 0, lon, devices: members.length, byStatus: {}, byQuality: {} }
   for (const { device, location, signal } of members) {
     cluster.lat += (location?.lat ?? 0) / members.length
-    cluster.lon += (location?.lon ?? 0) / members.length
     count(cluster.byStatus, device.entry.status)
     count(cluster.byQuality, signal?.quality ?? 'unknown')
   }

@@ -1,5 +1,5 @@
 import { isoTime } from '#core/iso-time'
-import type { ShownDevice } from '#fleet-map/filter'
+import type { ShownDevice } from '#fleet-map/selection/filter'
 
 type Read = (shown: ShownDevice, nowMs: number) => unknown
 
@@ -19,6 +19,7 @@ const columns = {
   'location.headingDeg': ({ location }) => location?.headingDeg,
   'signal.ts': ({ signal }) => signal && isoTime(signal.tsMs),
   'signal.ageMs': ({ signal }, nowMs) => signal && nowMs - signal.tsMs,
+  'signal.modem': ({ signal }) => signal?.modem,
   'signal.rat': ({ signal }) => signal?.rat,
   'signal.plmn': ({ signal }) => signal?.plmn,
   'signal.operatorName': ({ signal }) => signal?.operatorName,
@@ -32,12 +33,26 @@ const columns = {
   'signal.alignErrorM': ({ signal }) => signal?.alignErrorM,
   'signal.lat': ({ signal }) => signal?.lat,
   'signal.lon': ({ signal }) => signal?.lon,
+  'signal.completedFrom': ({ signal }) => completedFrom(signal),
   'dwell.arrivedAt': ({ dwell }) => dwell && isoTime(dwell.arrivedAtMs),
   'dwell.durationS': ({ dwell }, nowMs) => dwell && Math.round((nowMs - dwell.arrivedAtMs) / 1000),
   'dwell.lat': ({ dwell }) => dwell?.lat,
   'dwell.lon': ({ dwell }) => dwell?.lon,
   'dwell.radiusM': ({ dwell }) => dwell?.radiusM,
+  modems: ({ device }, nowMs) => device.modems.flatMap((modem) => modemView(modem, nowMs)),
 } satisfies Record<string, Read>
+
+const dayMs = 86_400_000
+
+/** A modem that reported in the last 24 hours. */
+function modemView({ isActive, signal }: ShownDevice['device']['modems'][number], nowMs: number) {
+  const { tsMs, modem, completedFromMs: _, ...radio } = signal
+  if (tsMs < nowMs - dayMs) return []
+  return [{ modem, isActive, ts: isoTime(tsMs), ageMs: nowMs - tsMs, ...radio, completedFrom: completedFrom(signal) }]
+}
+
+const completedFrom = (signal: ShownDevice['signal']): string | null =>
+  typeof signal?.completedFromMs === 'number' ? isoTime(signal.completedFromMs) : null
 
 export type DevicePath = keyof typeof columns
 
@@ -45,14 +60,15 @@ const groups = ['location', 'signal', 'dwell'] as const
 type Group = (typeof groups)[number]
 
 /** All paths and groups that `fields` accepts. */
-const devicePaths = Object.keys(columns) as DevicePath[]
+const devicePaths = (Object.keys(columns) as DevicePath[]).filter((path) => path !== 'modems')
 export const deviceFieldNames: readonly string[] = [...devicePaths, ...groups]
 
-/** The paths that a list of paths and groups selects, in their usual order; always with `deviceId`. */
-export function selectPaths(names?: readonly string[]): DevicePath[] {
-  if (!names) return devicePaths
+/** The paths that a list of paths and groups selects, in their usual order; always with `deviceId`, and with modems on request. */
+export function selectPaths(names: readonly string[] | undefined, withModems: boolean): DevicePath[] {
+  const modems: DevicePath[] = withModems ? ['modems'] : []
+  if (!names) return [...devicePaths, ...modems]
   const wanted = new Set(['deviceId', ...names])
-  return devicePaths.filter((path) => wanted.has(path) || wanted.has(path.split('.')[0] ?? ''))
+  return [...devicePaths.filter((path) => wanted.has(path) || wanted.has(path.split('.')[0] ?? '')), ...modems]
 }
 
 const isMissing: Record<Group, (shown: ShownDevice) => boolean> = {

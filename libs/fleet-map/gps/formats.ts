@@ -1,5 +1,7 @@
 import { cellToBoundary } from 'h3-js'
+import { isoTime } from '#core/iso-time'
 import { forEachInSlices } from '#core/slices'
+import { polygonGeometry, splitLine } from '#telemetry/geo/antimeridian'
 
 type Item = Record<string, unknown>
 export type Feature = { type: 'Feature'; geometry: unknown; properties: Item }
@@ -40,16 +42,28 @@ export const pointFeature = (feature: string, lat: unknown, lon: unknown, item: 
   properties: { feature, ...item },
 })
 
-/** The hexagon of a cell. Its ring is closed and counter-clockwise, as RFC 7946 requires. */
+/** The hexagon of a cell, in parts across the antimeridian. Rings are closed and counter-clockwise, as RFC 7946 requires. */
 export const cellFeature = (h3: string, item: Item): Feature => ({
   type: 'Feature',
-  geometry: { type: 'Polygon', coordinates: [cellToBoundary(h3, true)] },
+  geometry: polygonGeometry(cellToBoundary(h3, true)),
   properties: { feature: 'cell', ...item },
 })
 
-/** A line through positions in order of time. */
-export const lineFeature = (feature: string, coordinates: [lon: number, lat: number][], item: Item): Feature => ({
-  type: 'Feature',
-  geometry: coordinates.length > 1 ? { type: 'LineString', coordinates } : null,
-  properties: { feature, ...item },
-})
+/**
+ * A line through points in order of time. Its property `ts` has the time of each position. Across the antimeridian, the line and
+ * `ts` are lists of parts.
+ */
+export function trailFeature(points: readonly { lat: number; lon: number; tsMs: number }[], item: Item): Feature {
+  const parts = splitLine(points.map(({ lat, lon, tsMs }): [number, number, number] => [lon, lat, tsMs]))
+  const lines = parts.map((part) => part.map(([lon, lat]) => [lon, lat]))
+  const times = parts.map((part) => part.map(([, , tsMs = 0]) => isoTime(Math.round(tsMs))))
+  const [line, ...others] = lines
+  const geometry =
+    others.length > 0
+      ? { type: 'MultiLineString', coordinates: lines }
+      : line && line.length > 1
+        ? { type: 'LineString', coordinates: line }
+        : null
+  const ts = others.length > 0 ? times : (times[0] ?? [])
+  return { type: 'Feature', geometry, properties: { feature: 'trail', ...item, ts } }
+}

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { FleetSources } from '#fleet-map/fleet-sources'
 import type { GpsRequest } from '#fleet-map/gps/gps-request'
-import type { Selection } from '#fleet-map/gps/selection'
+import type { Selection } from '#fleet-map/selection/selection'
 import { windowsOf } from '#fleet-map/window'
 
 type Entry = { revision: number; isGone: boolean }
 
 /** The entity tag of a response: it changes when the returned data changes, but not with the age of samples. */
 export function etagOf(
-  fleet: FleetSources,
+  epoch: string,
   { query, organizations, cursor, place }: GpsRequest,
   { digest }: Selection,
   { coverage, dwells }: Record<'coverage' | 'dwells', readonly Entry[]>,
@@ -17,7 +16,7 @@ export function etagOf(
 ): string {
   const { since: _since, cursor: _cursor, ...filters } = query
   const facts = [
-    fleet.revisions.epoch,
+    epoch,
     filters,
     place?.key,
     windowsOf(organizations),

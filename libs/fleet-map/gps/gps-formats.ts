@@ -1,12 +1,12 @@
+import { thresholds } from '#fleet-map/coverage/thresholds'
 import { dwellPaths, dwellView } from '#fleet-map/dwells/dwell-view'
 import { clusterDevices } from '#fleet-map/gps/clusters'
 import { deviceColumns, deviceShaper, selectPaths } from '#fleet-map/gps/device-columns'
-import { cellFeature, columnar, lineFeature, pointFeature } from '#fleet-map/gps/formats'
-import type { GpsPicture } from '#fleet-map/gps/gps-picture'
+import { cellFeature, columnar, pointFeature, trailFeature } from '#fleet-map/gps/formats'
 import type { GpsRequest } from '#fleet-map/gps/gps-request'
-import { thresholds } from '#fleet-map/thresholds'
+import type { MapData } from '#fleet-map/gps/map-data'
 import { type LazyArray, lazily } from '#http/json-chunks'
-import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
 
 export const gpsContentTypes = {
   json: 'application/json',
@@ -36,82 +36,81 @@ const clusterPaths = ['lat', 'lon', 'devices']
  * `nextCursor`.
  */
 export async function gpsBody(
-  picture: GpsPicture,
+  data: MapData,
   { query }: GpsRequest,
   nextCursor: string | null,
 ): Promise<Record<string, unknown>> {
-  const { asOf, window, h3Resolution, gone } = picture
+  const { asOf, window, h3Resolution, gone } = data
   const head = { asOf, window, h3Resolution }
   const tail = { gone, thresholds, nextCursor }
   if (query.format === 'geojson')
-    return { type: 'FeatureCollection', ...head, features: features(picture, query), ...tail }
-  const parts = query.format === 'columnar' ? await columnarParts(picture, query) : jsonParts(picture, query)
+    return { type: 'FeatureCollection', ...head, features: features(data, query), ...tail }
+  const parts = query.format === 'columnar' ? await columnarParts(data, query) : jsonParts(data, query)
   return { ...head, ...parts, ...tail }
 }
 
 type Query = GpsRequest['query']
 
+const pathsOf = ({ fields, include }: Query) => selectPaths(fields, include?.includes('modems') ?? false)
+
 /** Combines devices into clusters if requested. */
-function gathered({ selection: { devices } }: GpsPicture, { cluster, zoom }: Query) {
+function gathered({ selection: { devices } }: MapData, { cluster, zoom }: Query) {
   if (!cluster || zoom === undefined) return { singles: devices, clusters: undefined }
   return clusterDevices(devices, zoom)
 }
 
-function jsonParts(picture: GpsPicture, query: Query) {
-  const { singles, clusters } = gathered(picture, query)
-  const shape = deviceShaper(selectPaths(query.fields))
+function jsonParts(data: MapData, query: Query) {
+  const { singles, clusters } = gathered(data, query)
+  const shape = deviceShaper(pathsOf(query))
   return {
-    devices: lazily(singles, (shown) => shape(shown, picture.nowMs)),
+    devices: lazily(singles, (shown) => shape(shown, data.nowMs)),
     ...(clusters && { clusters }),
-    coverage: cells(picture),
-    dwells: dwells(picture),
-    ...(picture.trails && { trails: trails(picture.trails) }),
+    coverage: cells(data),
+    dwells: dwells(data),
+    ...(data.trails && { trails: trails(data.trails) }),
   }
 }
 
-async function columnarParts(picture: GpsPicture, query: Query) {
-  const { singles, clusters } = gathered(picture, query)
+async function columnarParts(data: MapData, query: Query) {
+  const { singles, clusters } = gathered(data, query)
   const points =
-    picture.trails &&
-    trails(picture.trails).flatMap(({ deviceId, points }) => points.map((point) => ({ deviceId, ...point })))
+    data.trails &&
+    trails(data.trails).flatMap(({ deviceId, points }) => points.map((point) => ({ deviceId, ...point })))
   return {
-    devices: deviceColumns(selectPaths(query.fields), singles, picture.nowMs),
+    devices: deviceColumns(pathsOf(query), singles, data.nowMs),
     ...(clusters && { clusters: await columnar(clusters, clusterPaths) }),
-    coverage: await columnar(cells(picture), cellPaths),
-    dwells: await columnar(dwells(picture), dwellPaths),
+    coverage: await columnar(cells(data), cellPaths),
+    dwells: await columnar(dwells(data), dwellPaths),
     ...(points && { trails: await columnar(points, trailPaths) }),
   }
 }
 
-function features(picture: GpsPicture, query: Query): LazyArray {
-  const { singles, clusters = [] } = gathered(picture, query)
-  const shape = deviceShaper(selectPaths(query.fields))
+function features(data: MapData, query: Query): LazyArray {
+  const { singles, clusters = [] } = gathered(data, query)
+  const shape = deviceShaper(pathsOf(query))
   return {
     *[Symbol.iterator]() {
       for (const shown of singles) {
-        yield pointFeature('device', shown.location?.lat, shown.location?.lon, shape(shown, picture.nowMs))
+        yield pointFeature('device', shown.location?.lat, shown.location?.lon, shape(shown, data.nowMs))
       }
       for (const { lat, lon, ...cluster } of clusters) yield pointFeature('cluster', lat, lon, cluster)
-      for (const cell of cells(picture)) yield cellFeature(cell.h3, cell)
-      for (const dwell of dwells(picture)) yield pointFeature('dwell', dwell.lat, dwell.lon, dwell)
-      for (const { deviceId, points } of trails(picture.trails ?? new Map())) {
-        const coordinates = points.map(({ lat, lon }): [number, number] => [lon, lat])
-        yield lineFeature('trail', coordinates, { deviceId, ts: points.map(({ ts }) => ts) })
-      }
+      for (const cell of cells(data)) yield cellFeature(cell.h3, cell)
+      for (const dwell of dwells(data)) yield pointFeature('dwell', dwell.lat, dwell.lon, dwell)
+      for (const [deviceId, points] of data.trails ?? []) yield trailFeature(points, { deviceId })
     },
   }
 }
 
 /** A cell in the response. A cell that lost its last vote has no votes. */
-function cells({ coverage }: GpsPicture) {
+function cells({ coverage }: MapData) {
   return lazily(coverage, ({ item, isGone }) => (isGone ? emptyCell(item) : plainCell(item)))
 }
 
-function plainCell({ byRat: _byRat, byPlmn: _byPlmn, ...cell }: CoverageCell) {
+function plainCell({ byRat: _byRat, byPlmn: _byPlmn, ...cell }: DatedCoverageCell) {
   return cell
 }
 
-const emptyCell = ({ h3, lastAt }: CoverageCell) => ({
+const emptyCell = ({ h3, lastAt }: DatedCoverageCell) => ({
   h3,
   samples: 0,
   devices: 0,
@@ -124,14 +123,14 @@ const emptyCell = ({ h3, lastAt }: CoverageCell) => ({
 })
 
 /** A dwell in the response. A dwell that late data removed is marked as withdrawn. */
-function dwells({ dwells, nowMs }: GpsPicture) {
+function dwells({ dwells, nowMs }: MapData) {
   return lazily(dwells, ({ item, isGone }) => ({
     ...dwellView(item.row, item.signal, nowMs),
     ...(isGone && { withdrawn: true }),
   }))
 }
 
-function trails(byDevice: NonNullable<GpsPicture['trails']>) {
+function trails(byDevice: NonNullable<MapData['trails']>) {
   return [...byDevice].map(([deviceId, points]) => ({
     deviceId,
     points: points.map(({ tsMs, ...point }) => ({ ts: new Date(tsMs).toISOString(), ...point })),

@@ -1,17 +1,37 @@
 import type { FleetContext } from '#fleet/context'
 import { type MappedOrganization, mappedOrganizations, queriedGroup } from '#fleet-map/access'
-import type { DevicePosition } from '#fleet-map/gps/selection'
-import { type GroupMembers, readGroupMembers } from '#fleet-map/group-members'
+import type { CoverageQuery } from '#fleet-map/coverage/coverage'
 import { type PlaceFilter, placeFilter } from '#fleet-map/places/filter'
-import type { GpsQuery, Included } from '#fleet-map/queries'
-import { type Moment, parseMomentToken } from '#fleet-map/revisions'
-import { type OrganizationWindow, planWindows, windowsOf } from '#fleet-map/window'
+import { type MapMoment, parseMomentToken } from '#fleet-map/revisions'
+import { type GroupMembers, readGroupMembers } from '#fleet-map/selection/group-members'
+import type { DevicePosition } from '#fleet-map/selection/selection'
+import type { DeviceRequest } from '#fleet-map/selection/selections'
+import { type OrganizationWindow, type PastQuery, planWindows, windowsOf } from '#fleet-map/window'
+
+/** The parts of a fleet GPS response. */
+export const includable = ['devices', 'coverage', 'dwells', 'trails', 'modems'] as const
+type Included = (typeof includable)[number]
+
+export type GpsQuery = Omit<CoverageQuery, keyof PastQuery> & {
+  placeId?: string | undefined
+  /** Only these devices. Does not apply to coverage and dwells. */
+  deviceId?: string[] | undefined
+  /** Paths or groups of `deviceFieldNames`. */
+  fields?: string[] | undefined
+  include?: Included[] | undefined
+  cluster?: boolean | undefined
+  format: 'json' | 'columnar' | 'geojson'
+  /** The `asOf` of an earlier response. */
+  since?: string | undefined
+  cursor?: string | undefined
+}
 
 /** The end of a page of devices, and the moment that its response describes. */
 export type GpsCursor = { asOf: string; after: DevicePosition }
 
 type OrganizationView = MappedOrganization & OrganizationWindow
 
+const devices: readonly Included[] = ['devices']
 const defaultInclude: readonly Included[] = ['devices', 'coverage', 'dwells']
 
 /** A query with the reader's access, before anything is read. Equal for all readers that can share a response. */
@@ -21,7 +41,7 @@ export type GpsRequest = {
   organizations: OrganizationView[]
   members: GroupMembers | undefined
   place: PlaceFilter | undefined
-  since: Moment | undefined
+  since: MapMoment | undefined
   cursor: GpsCursor | undefined
   limitedBy: 'plan' | null
 }
@@ -38,7 +58,8 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
   const group = await queriedGroup(ctx, found, query.groupId)
   return {
     query,
-    include: new Set<Included>(query.include ?? defaultInclude),
+    // Modems are part of devices.
+    include: new Set<Included>([...(query.include ?? defaultInclude), ...(isAskedFor('modems') ? devices : [])]),
     ...planWindows(found, query.sinceMinutes),
     members: group && (await readGroupMembers(ctx.pool, group)),
     place: await placeFilter(ctx.pool, found, query.placeId),
@@ -54,10 +75,16 @@ export const scopeOf = ({ query, members, place }: GpsRequest) => ({
   tags: query.tag,
 })
 
-/** Identifies a filter: it selects the same devices for all readers of these organizations. */
-export function filterKey({ query, organizations, place }: GpsRequest): string {
-  const { deviceId, bbox, groupId, tag, rat, plmn } = query
-  return JSON.stringify([windowsOf(organizations), deviceId, bbox, place?.key, groupId, tag, rat, plmn])
+/** The part of a request that selects devices. */
+export function deviceRequestOf(request: GpsRequest): DeviceRequest {
+  const { query, organizations, members, place, since, cursor } = request
+  const { deviceId: deviceIds, bbox, groupId, tag: tags, rat, plmn } = query
+  return {
+    filterKey: JSON.stringify([windowsOf(organizations), deviceIds, bbox, place?.key, groupId, tags, rat, plmn]),
+    filter: { bbox, area: place, tags, members, deviceIds, rat, plmn },
+    since: since && { ...since, asOf: query.since ?? '' },
+    after: cursor?.after,
+  }
 }
 
 /** The same request with another `since`. Throws 400 if `since` is not an `asOf` value. */

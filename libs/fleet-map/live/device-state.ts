@@ -13,7 +13,7 @@ export type RegistryEntry = {
 }
 
 /** The fleet map's present state of a device. */
-export type DeviceState = {
+export type MapDeviceState = {
   readonly entry: RegistryEntry
   /** The device's position in the order of the map. It is not reused. */
   readonly ordinal: number
@@ -22,6 +22,8 @@ export type DeviceState = {
   /** A copy of what is known now, as `signal` and `dwell`; null if nothing is known or the device was removed. */
   readonly location: PositionRow | null
   readonly signal: SignalRow | null
+  /** The newest signal of each modem, by name. `signal` is that of the active one. */
+  readonly modems: readonly { isActive: boolean; signal: SignalRow }[]
   readonly dwell: OngoingDwellRow | null
   /** The times of `location` and `signal`, without a copy. */
   readonly locatedAtMs: number | null

@@ -1,8 +1,8 @@
 import type { DeviceRows } from '#fleet-map/live/device-rows'
-import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
+import type { MapDeviceState, RegistryEntry } from '#fleet-map/live/device-state'
 
 /** A device of a map, which reads its state from the rows of all devices. A class, because a million devices share its getters. */
-export class MappedDevice implements DeviceState {
+export class MappedDevice implements MapDeviceState {
   readonly #rows: DeviceRows
   readonly ordinal: number
   entry: RegistryEntry
@@ -21,6 +21,13 @@ export class MappedDevice implements DeviceState {
 
   get signal() {
     return this.#rows.signals.read(this.ordinal)
+  }
+
+  get modems() {
+    const { modems } = this.#rows
+    if (modems.has(this.ordinal)) return modems.signals(this.ordinal)
+    const { signal } = this
+    return signal ? [{ isActive: true, signal }] : []
   }
 
   get dwell() {

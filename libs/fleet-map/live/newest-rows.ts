@@ -1,14 +1,18 @@
 import { forEachPartInSlices } from '#core/slices'
+import { completedSignals } from '#fleet-map/live/completed-signals'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
+import { clockAheadMs } from '#fleet-map/window'
 import {
   type DeviceRow,
   type FleetRange,
+  fleetConnected,
   fleetPositions,
-  fleetSignals,
+  fleetServed,
   type PositionRow,
   type SignalRow,
 } from '#questdb/fleet/fleet-gps'
 import type { QuestdbSql } from '#questdb/server/sql'
+import { connectedWithinMs } from '#telemetry/rows/active-modem'
 
 export type NewestRows = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
 
@@ -20,17 +24,38 @@ const maxIds = 4 * maxIdsAtOnce
 export async function readNewest(questdb: QuestdbSql, map: OrganizationMap, range: FleetRange): Promise<NewestRows> {
   const read = {
     positions: () => fleetPositions(questdb, map.organizationId, range),
-    signals: () => fleetSignals(questdb, map.organizationId, range),
+    signals: () => completedSignals(questdb, map, range),
+    // Only who was connected in the last minutes counts.
+    connected: () =>
+      fleetConnected(questdb, map.organizationId, {
+        ...range,
+        fromMs: Math.max(range.fromMs, range.toMs - clockAheadMs - connectedWithinMs),
+      }),
   }
   // A whole window has rows of all devices: two such statements would compete for the same cores, and each has a time limit.
   const isWindow = range.receivedSinceMs === undefined && range.deviceIds === undefined
-  const [positions, signals] = isWindow
-    ? [await read.positions(), await read.signals()]
-    : await Promise.all([read.positions(), read.signals()])
+  const [positions, signals, connected] = isWindow
+    ? [await read.positions(), await read.signals(), await read.connected()]
+    : await Promise.all([read.positions(), read.signals(), read.connected()])
   // A window of a large fleet would hold up all other requests for seconds.
   await forEachPartInSlices(positions, rowsAtOnce, map.applyLocations)
   await forEachPartInSlices(signals, rowsAtOnce, map.applySignals)
+  await forEachPartInSlices(connected, rowsAtOnce, map.applyConnected)
+  if (range.receivedSinceMs === undefined) await readServed(questdb, map, signals, range)
   return { positions, signals }
+}
+
+/** Reads when modems last had service, of those that the map does not know with service. */
+async function readServed(
+  questdb: QuestdbSql,
+  map: OrganizationMap,
+  signals: readonly DeviceRow<SignalRow>[],
+  range: FleetRange,
+): Promise<void> {
+  const without = signals.filter(({ state }) => state.rat === 'none' && state.modem !== null)
+  const deviceIds = [...new Set(without.map(({ deviceId }) => deviceId))]
+  for (const part of inParts(deviceIds.slice(0, maxIds)))
+    map.applyServed(await fleetServed(questdb, map.organizationId, { ...range, deviceIds: part }))
 }
 
 /** `readNewest` for these devices; for all devices of the map if they are too many. Returns whether any has a fix. */
@@ -68,7 +93,7 @@ export async function readRealigned(
     else if (withLate && !isFresh.has(deviceId)) late.push(deviceId)
   }
   for (const deviceIds of inParts([...newer, ...late].slice(0, maxIds))) {
-    map.applySignals(await fleetSignals(questdb, map.organizationId, { ...range, deviceIds }))
+    map.applySignals(await completedSignals(questdb, map, { ...range, deviceIds }))
   }
 }
 

@@ -1,5 +1,4 @@
-import { contains } from '#fleet-map/filter'
-import type { BoundingBox, Point } from '#telemetry/geo/geo'
+import { type BoundingBox, contains, type Point } from '#telemetry/geo/geo'
 
 /** The last positions of a map's devices by ordinal, so that a search for a box does not visit every device. */
 export type PositionColumns = {

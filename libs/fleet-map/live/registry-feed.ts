@@ -1,7 +1,8 @@
 import { sharedRuns } from '#core/shared-runs'
 import { forEachPartInSlices } from '#core/slices'
+import { type DatabaseMoment, databaseMoment } from '#fleet-map/database-moment'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
-import { type DatabaseMoment, databaseMoment, registryChanges, registryEntries } from '#fleet-map/registry'
+import { registryChanges, registryEntries } from '#fleet-map/live/registry'
 import type { Pool } from '#postgres/pool'
 
 /** Applies the registered devices of an organization to its map. */

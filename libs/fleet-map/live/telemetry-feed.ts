@@ -82,6 +82,7 @@ export function createTelemetryFeed(map: OrganizationMap, clock: Clock): Telemet
   return {
     async refresh({ questdb, copy }, fromMs) {
       const nowMs = clock()
+      map.expireConnections(nowMs)
       // With an unknown lag, nothing more is known to be visible than before.
       const visibleToMs = visibleTo(copy, nowMs) ?? asOfMs ?? fromMs
       if (reachesBackToMs > fromMs) await reachBack(questdb, Math.min(fromMs, nowMs - dayMs), nowMs)

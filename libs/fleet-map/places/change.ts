@@ -1,23 +1,22 @@
 import { conflict } from '#core/errors'
 import { newId } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireTags } from '#fleet/devices/tags'
 import { requireWithinLimit } from '#fleet/organizations/limits'
-import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import { tenantTransaction } from '#fleet/tenant'
+import { changeObject, createObject } from '#fleet/verbs'
 import {
   type PlaceReference,
   type PlaceRevision,
-  type PlaceRow,
+  placeAccess,
   placeColumns,
+  type RevisedPlace,
   readPlace,
-  toPlaceRevision,
+  toRevision,
 } from '#fleet-map/places/place'
+import { queryEntity } from '#postgres/entities'
 import { isForeignKeyViolation, isUniqueViolation } from '#postgres/errors'
-import type { Queryable } from '#postgres/pool'
-import { type Area, areaTest, unwrapRing } from '#telemetry/geo/area'
+import { type Area, areaTest, cornersOf } from '#telemetry/geo/area'
 
 type NewPlace = { organizationId: string; name: string; area: Area; tags?: string[] | undefined }
 type PlaceChange = { name?: string | undefined; area?: Area | undefined; tags?: string[] | undefined }
@@ -28,71 +27,60 @@ type PlaceDeletion = PlaceReference & { precondition: (current: PlaceRevision) =
 /**
  * Creates a place (`place:write`). Throws 402, and 409 `place_name_taken` or `limit_reached`. The area must have no fault.
  */
-export async function createPlace(ctx: FleetContext, { organizationId, ...input }: NewPlace): Promise<PlaceRevision> {
-  authorize(ctx.principal, organizationId, 'place:write')
-  const { name, area, tags = [] } = input
-  return rejectTakenName(() =>
-    tenantTransaction(ctx, [organizationId], async (connection) => {
-      await requireActiveSubscription(ctx, connection, organizationId)
-      const id = newId()
-      const { rows } = await connection.query<PlaceRow>(
-        `INSERT INTO place (id, organization_id, name, tags, area, ring, bounds, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6::polygon, $7::box, uuid_extract_timestamp($1), uuid_extract_timestamp($1))
-         RETURNING ${placeColumns}`,
-        [id, organizationId, name, tags, JSON.stringify(area), ringOf(area), boundsOf(area)],
-      )
-      await auditPlace(ctx, connection, { organizationId, placeId: id }, 'place.created', { name })
-      await requireWithinLimit(ctx, connection, { organizationId, limit: 'places' })
-      return revisionOf(rows)
-    }),
-  )
-}
+export const createPlace = (
+  ctx: FleetContext,
+  { organizationId, name, area, tags = [] }: NewPlace,
+): Promise<PlaceRevision> =>
+  createObject(ctx, { scope: 'place:write', organizationId }, async (connection) => {
+    const id = newId()
+    const row = await queryEntity<RevisedPlace>(
+      connection,
+      `INSERT INTO place (id, organization_id, name, tags, area, ring, bounds, created_at, updated_at)
+       VALUES ($id, $organizationId, $name, $tags, $area, $ring::polygon, $bounds::box,
+         uuid_extract_timestamp($id), uuid_extract_timestamp($id))
+       RETURNING ${placeColumns}, revision`,
+      { id, organizationId, name, tags, area, ring: ringOf(area), bounds: boundsOf(area) },
+    )
+    await auditObject(ctx, connection, 'place.created', { organizationId, id }, { name })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'places' })
+    return toRevision(row)
+  }).catch(rejectTakenName)
 
 /** Changes name, area or tags (`place:write`). Throws 404, 402 and 409 `place_name_taken`. */
-export async function updatePlace(
+export function updatePlace(
   ctx: FleetContext,
   { precondition, change, ...reference }: PlaceDeletion & { change: PlaceChange },
 ): Promise<PlaceRevision> {
-  const { organizationId, placeId } = reference
-  await authorizeObject(ctx, organizationId, 'place:write', 'place', placeId)
-  return rejectTakenName(() =>
-    tenantTransaction(ctx, [organizationId], async (connection) => {
-      const current = await readPlace(connection, reference, { lock: true })
-      await requireActiveSubscription(ctx, connection, organizationId)
-      precondition(current)
-      const area = change.area ?? current.place.area
-      const { rows } = await connection.query<PlaceRow>(
-        `UPDATE place SET name = coalesce($3, name), tags = coalesce($4, tags), area = $5, ring = $6::polygon, bounds = $7::box,
-           revision = revision + 1, updated_at = now()
-         WHERE organization_id = $1 AND id = $2 RETURNING ${placeColumns}`,
-        [
-          organizationId,
-          placeId,
-          change.name ?? null,
-          change.tags ?? null,
-          JSON.stringify(area),
-          ringOf(area),
-          boundsOf(area),
-        ],
-      )
-      await auditPlace(ctx, connection, reference, 'place.updated', { fields: Object.keys(change) })
-      return revisionOf(rows)
-    }),
-  )
+  const object = placeAccess(reference, 'place:write')
+  return changeObject(ctx, object, async (connection) => {
+    const current = await readPlace(connection, reference)
+    precondition(current)
+    const { name, tags, area } = change
+    requireTags(current.place.tags, tags)
+    const shape = area ? { area, ring: ringOf(area), bounds: boundsOf(area) } : { area: null, ring: null, bounds: null }
+    const row = await queryEntity<RevisedPlace>(
+      connection,
+      `UPDATE place SET name = coalesce($name, name), tags = coalesce($tags, tags), area = coalesce($area::jsonb, area),
+         ring = CASE WHEN $area::jsonb IS NULL THEN ring ELSE $ring::polygon END, bounds = coalesce($bounds::box, bounds),
+         revision = revision + 1, updated_at = now()
+       WHERE organization_id = $organizationId AND id = $placeId RETURNING ${placeColumns}, revision`,
+      { ...reference, name, tags, ...shape },
+    )
+    await auditObject(ctx, connection, 'place.updated', object, { fields: Object.keys(change) })
+    return toRevision(row)
+  }).catch(rejectTakenName)
 }
 
 /** Deletes a place (`place:write`). Throws 404, 402, and 409 `place_in_use` while an alert rule uses it. */
-export async function deletePlace(ctx: FleetContext, { precondition, ...reference }: PlaceDeletion): Promise<void> {
-  const { organizationId, placeId } = reference
-  await authorizeObject(ctx, organizationId, 'place:write', 'place', placeId)
-  await tenantTransaction(ctx, [organizationId], async (connection) => {
-    const current = await readPlace(connection, reference, { lock: true })
-    await requireActiveSubscription(ctx, connection, organizationId)
+export function deletePlace(ctx: FleetContext, { precondition, ...reference }: PlaceDeletion): Promise<void> {
+  const object = placeAccess(reference, 'place:write')
+  return changeObject(ctx, object, async (connection) => {
+    const current = await readPlace(connection, reference)
     precondition(current)
     await connection
-      .query('DELETE FROM place WHERE organization_id = $1 AND id = $2', [organizationId, placeId])
+      .query('DELETE FROM place WHERE organization_id = $1 AND id = $2', [reference.organizationId, reference.placeId])
       .catch(rejectUsed)
-    await auditPlace(ctx, connection, reference, 'place.deleted', { name: current.place.name })
+    await auditObject(ctx, connection, 'place.deleted', object, { name: current.place.name })
   })
 }
 
@@ -100,7 +88,7 @@ export async function deletePlace(ctx: FleetContext, { precondition, ...referenc
 const ringOf = (area: Area): string | null =>
   area.type === 'Circle'
     ? null
-    : `(${unwrapRing(area.coordinates[0] ?? [])
+    : `(${cornersOf(area.coordinates[0] ?? [])
         .map(([lon, lat]) => `(${lon},${lat})`)
         .join(',')})`
 
@@ -110,29 +98,12 @@ function boundsOf(area: Area): string {
   return `((${maxX},${maxY}),(${minX},${minY}))`
 }
 
-function revisionOf([row]: readonly PlaceRow[]): PlaceRevision {
-  if (!row) throw new Error('The place was not written.')
-  return toPlaceRevision(row)
-}
-
 function rejectUsed(error: unknown): never {
   if (!isForeignKeyViolation(error, 'alert_rule_place')) throw error
   throw conflict('place_in_use', 'Alert rules use this place. Delete or change them first.')
 }
 
-const auditPlace = (
-  ctx: FleetContext,
-  db: Queryable,
-  { organizationId, placeId }: PlaceReference,
-  action: string,
-  detail: Record<string, unknown>,
-): Promise<void> => auditCaller(ctx, db, { organizationId, action, subjectType: 'place', subjectId: placeId, detail })
-
-async function rejectTakenName<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!isUniqueViolation(error, 'place_name_taken')) throw error
-    throw conflict('place_name_taken', 'Another place of the organization already has this name.')
-  }
+function rejectTakenName(error: unknown): never {
+  if (!isUniqueViolation(error, 'place_name_taken')) throw error
+  throw conflict('place_name_taken', 'Another place of the organization already has this name.')
 }

@@ -1,14 +1,12 @@
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { requireOrganization } from '#fleet/organizations/organizations'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
-import { tenantTransaction } from '#fleet/tenant'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
+import { inOrganization, withObject } from '#fleet/verbs'
 import {
   type Place,
   type PlaceReference,
   type PlaceRevision,
   type PlaceRow,
+  placeAccess,
   placeColumns,
   readPlace,
   toPlace,
@@ -17,22 +15,19 @@ import {
 type PlaceList = { organizationId: string; tags: readonly string[]; page: PageRequest }
 
 /** The organization's places that have all of these tags, newest first (`fleet:read`). Throws 404. */
-export async function listPlaces(ctx: FleetContext, { organizationId, tags, page }: PlaceList): Promise<Page<Place>> {
-  authorize(ctx.principal, organizationId, 'fleet:read')
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { rows } = await connection.query<PlaceRow>(
+export const listPlaces = (ctx: FleetContext, { organizationId, tags, page }: PlaceList): Promise<Page<Place>> =>
+  inOrganization(ctx, { scope: 'fleet:read', organizationId }, async (connection) => {
+    const found = await queryPage<PlaceRow>(
+      connection,
       `SELECT ${placeColumns} FROM place
-       WHERE organization_id = $1 AND tags @> $2::text[] AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
-      [organizationId, tags, page.after ?? null, page.limit + 1],
+       WHERE organization_id = $organizationId AND tags @> $tags::text[] AND ($after::uuid IS NULL OR id < $after)
+       ORDER BY id DESC LIMIT $limit`,
+      { organizationId, tags },
+      page,
     )
-    return pageOf(rows, page.limit, toPlace)
+    return { ...found, items: found.items.map(toPlace) }
   })
-}
 
 /** One place (`fleet:read`). Throws 404. */
-export async function getPlace(ctx: FleetContext, reference: PlaceReference): Promise<PlaceRevision> {
-  const { organizationId, placeId } = reference
-  await authorizeObject(ctx, organizationId, 'fleet:read', 'place', placeId)
-  return tenantTransaction(ctx, [organizationId], (connection) => readPlace(connection, reference))
-}
+export const getPlace = (ctx: FleetContext, reference: PlaceReference): Promise<PlaceRevision> =>
+  withObject(ctx, placeAccess(reference, 'fleet:read'), (connection) => readPlace(connection, reference))

@@ -1,6 +1,6 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
-import type { GpsQuery } from '#fleet-map/queries'
+import type { GpsQuery } from '#fleet-map/gps/gps-request'
 import type { Chunks } from '#http/chunked-body'
 
 /** Who listens to a stream of fleet GPS, and to what. */

@@ -1,8 +1,8 @@
 import { ServiceError } from '#core/errors'
-import type { FleetSources } from '#fleet-map/fleet-sources'
 import { gpsBody } from '#fleet-map/gps/gps-formats'
-import { readGpsSince } from '#fleet-map/gps/gps-picture'
 import { openGps, sinceRequest } from '#fleet-map/gps/gps-request'
+import type { GpsSources } from '#fleet-map/gps/gps-sources'
+import { readGpsSince } from '#fleet-map/gps/map-data'
 import type { EventStream, Listener } from '#fleet-map/streams/event-stream'
 import { type Chunks, collect } from '#http/chunked-body'
 import { jsonChunks } from '#http/json-chunks'
@@ -13,7 +13,7 @@ export const silenceMs = 15_000
 
 /** Sends each stream the changes since its last event. Streams with the same last event share the same bytes. */
 export async function sendChanges(
-  fleet: FleetSources,
+  fleet: GpsSources,
   readers: Readers,
   { ctx, query }: Listener,
   streams: readonly EventStream[],
@@ -21,16 +21,16 @@ export async function sendChanges(
   const request = await openGps(ctx, { ...query, since: undefined })
   const bySince = [...Map.groupBy(streams, ({ since }) => since)]
   const requests = bySince.map(([since]) => sinceRequest(request, since))
-  const pictures = await readGpsSince(ctx, fleet, readers.of(ctx.principal.rateLimit.key), requests)
+  const answers = await readGpsSince(ctx, fleet, readers.of(ctx.principal.rateLimit.key), requests)
   const encoder = new TextEncoder()
-  for (const [index, picture] of pictures.entries()) {
+  for (const [index, data] of answers.entries()) {
     const [since, group = []] = bySince[index] ?? []
-    const { selection, coverage, dwells, gone, asOf } = picture
+    const { selection, coverage, dwells, gone, asOf } = data
     const isDelta = since !== undefined
     const isSilent = isDelta && selection.devices.length + coverage.length + dwells.length + gone.length === 0
     const event = isSilent
       ? undefined
-      : await eventOf(isDelta ? 'delta' : 'snapshot', asOf, await gpsBody(picture, sinceRequest(request, since), null))
+      : await eventOf(isDelta ? 'delta' : 'snapshot', asOf, await gpsBody(data, sinceRequest(request, since), null))
     for (const stream of group) {
       if (!stream.takesEvents()) continue
       stream.since = asOf

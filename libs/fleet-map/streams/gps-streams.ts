@@ -1,7 +1,9 @@
+import type { Clock } from '#core/clock'
 import type { Principal } from '#fleet/access/principal'
-import type { FleetSources } from '#fleet-map/fleet-sources'
+import type { GpsSources } from '#fleet-map/gps/gps-sources'
 import { createEventStream, type EventStream, type Listener } from '#fleet-map/streams/event-stream'
 import { errorEvent, sendChanges, silenceMs } from '#fleet-map/streams/gps-events'
+import { createQuestions, keyOf, type Question, tickMs } from '#fleet-map/streams/questions'
 import { dropStalled, requireRoom, type StreamLimits, streamLimits } from '#fleet-map/streams/stream-limits'
 import type { Readers } from '#questdb/copies/readers'
 
@@ -20,28 +22,21 @@ export type GpsStreams = {
   questions(): number
 }
 
-type Question = {
-  key: string
-  streams: Set<EventStream>
-  isAsked: boolean
-  /** True if a stream was opened while the question was being answered. */
-  isAskedFor: boolean
-  dueAtMs: number
-  timer: NodeJS.Timeout | undefined
-}
+type Sources = { fleet: GpsSources; readers: Readers; limits?: StreamLimits }
 
-type Sources = { fleet: FleetSources; readers: Readers; limits?: StreamLimits }
-
-const tickMs = 2_000
 // All questions of one owner together use at most this share of the time, so many questions are asked less often.
 const ownerShare = 0.1
 
 /** Answers each question once for all streams that ask it. */
 export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sources): GpsStreams {
   const streams = new Set<EventStream>()
-  const questions = new Map<string, Question>()
+  const questions = createQuestions()
 
   const schedule = (question: Question, nowMs: number): void => {
+    if (question.streams.size === 0) {
+      questions.remove(question)
+      return
+    }
     clearTimeout(question.timer)
     const waitMs = Math.max(0, question.dueAtMs - nowMs)
     // A question that is asked less often still checks its listeners as often.
@@ -53,9 +48,7 @@ export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sour
   const check = async (question: Question): Promise<void> => {
     const [first] = question.streams
     await Promise.all([...question.streams].map((stream) => admit(question, stream)))
-    if (question.isAsked) return
-    if (question.streams.size === 0) remove(question)
-    else schedule(question, (first?.listener.ctx.clock ?? Date.now)())
+    if (!question.isAsked) schedule(question, clockOf(first)())
   }
 
   const ask = async (question: Question, onlyNew: boolean): Promise<void> => {
@@ -65,113 +58,78 @@ export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sour
     }
     question.isAsked = true
     const [first] = question.streams
-    const clock = first?.listener.ctx.clock ?? Date.now
+    const clock = clockOf(first)
     const startedMs = clock()
-    await answer(question, onlyNew)
+    const asked = [...question.streams].filter(({ sentAtMs }) => !onlyNew || sentAtMs() === 0)
+    await Promise.all(asked.map((stream) => admit(question, stream)))
+    dropStalled(streams, limits)
+    await answer({ fleet, readers }, question, asked)
     question.isAsked = false
     const endedMs = clock()
     if (!onlyNew && first) {
-      const ownerQuestions = [...questions.values()].filter(
-        ({ streams: [some] }) => some && isSameOwner(some, first),
-      ).length
-      const pauseMs = ((endedMs - startedMs) * ownerQuestions) / ownerShare
+      const pauseMs = ((endedMs - startedMs) * questions.ofOwner(first)) / ownerShare
       question.dueAtMs = endedMs + Math.min(silenceMs, Math.max(tickMs, pauseMs))
     }
-    if (question.streams.size === 0) remove(question)
-    else if (question.isAskedFor) {
+    if (question.isAskedFor && question.streams.size > 0) {
       question.isAskedFor = false
       ask(question, true)
     } else schedule(question, endedMs)
   }
 
-  const remove = (question: Question): void => {
-    clearTimeout(question.timer)
-    if (questions.get(question.key) === question) questions.delete(question.key)
-  }
-
-  const join = (stream: EventStream): Question => {
-    const key = keyOf(stream.listener)
-    const question = questions.get(key) ?? newQuestion(key, stream.listener.ctx.clock())
-    questions.set(key, question)
-    question.streams.add(stream)
-    return question
-  }
-
-  const answer = async (question: Question, onlyNew: boolean): Promise<void> => {
-    const asked = [...question.streams].filter(({ sentAtMs }) => !onlyNew || sentAtMs() === 0)
-    await Promise.all(asked.map((stream) => admit(question, stream)))
-    dropStalled(streams, limits)
-    const listening = asked.filter((stream) => question.streams.has(stream) && stream.takesEvents())
-    const [first] = listening
-    if (!first) return
-    try {
-      await sendChanges(fleet, readers, first.listener, listening)
-    } catch (error) {
-      for (const stream of listening) stream.end(errorEvent(error))
-    }
-  }
-
-  /** Authenticates a listener again. Moves its stream to another question if its access has changed. */
+  /** Authenticates the listener of a stream again. Moves the stream to another question if its access has changed. */
   const admit = async (question: Question, stream: EventStream): Promise<void> => {
-    const { listener } = stream
-    try {
-      listener.ctx = { ...listener.ctx, principal: await listener.stillAllowed() }
-    } catch (error) {
-      if (stream.takesEvents()) stream.end(errorEvent(error))
-      else stream.breakOff()
-      return
-    }
-    if (!question.streams.has(stream) || keyOf(listener) === question.key) return
+    if (!(await isStillAllowed(stream)) || !question.streams.has(stream)) return
+    if (keyOf(stream.listener) === question.key) return
     question.streams.delete(stream)
     // Send a snapshot, because the client may have data that it can no longer read.
     stream.since = undefined
-    ask(join(stream), false)
+    ask(questions.join(stream), false)
   }
 
-  const checkRoom = (principal: Principal): void => requireRoom(streams, principal, limits)
-
   return {
-    checkRoom,
+    checkRoom: (principal) => requireRoom(streams, principal, limits),
     open(listener) {
-      checkRoom(listener.ctx.principal)
+      requireRoom(streams, listener.ctx.principal, limits)
       const stream = createEventStream(listener, {
         onReady(ready) {
-          if (ready.sentAtMs() > 0) return
-          const question = questions.get(keyOf(listener))
-          if (question?.streams.has(ready)) ask(question, true)
+          const question = questions.of(listener)
+          if (ready.sentAtMs() === 0 && question?.streams.has(ready)) ask(question, true)
         },
         onClose(closed) {
           streams.delete(closed)
-          for (const question of questions.values()) {
-            if (question.streams.delete(closed) && question.streams.size === 0 && !question.isAsked) remove(question)
-          }
+          questions.leave(closed)
         },
       })
       streams.add(stream)
-      join(stream)
+      questions.join(stream)
       return stream.body
     },
     size: () => streams.size,
-    questions: () => questions.size,
+    questions: questions.size,
   }
 }
 
-const newQuestion = (key: string, nowMs: number): Question => ({
-  key,
-  streams: new Set(),
-  isAsked: false,
-  isAskedFor: false,
-  dueAtMs: nowMs + tickMs,
-  timer: undefined,
-})
-
-/** Identifies a question: equal for all listeners that can share its results. */
-function keyOf({ ctx: { principal }, query: { since: _since, ...query } }: Listener): string {
-  const readable = principal.platform
-    ? 'all'
-    : [...principal.grants].map(([organizationId, scopes]) => `${organizationId} ${scopes.has('fleet:read')}`).sort()
-  return JSON.stringify([readable, query])
+/** Sends streams the changes since their last event, or the error. */
+async function answer({ fleet, readers }: Sources, question: Question, asked: readonly EventStream[]): Promise<void> {
+  const listening = asked.filter((stream) => question.streams.has(stream) && stream.takesEvents())
+  const [first] = listening
+  if (!first) return
+  await sendChanges(fleet, readers, first.listener, listening).catch((error) => {
+    for (const stream of listening) stream.end(errorEvent(error))
+  })
 }
 
-const isSameOwner = (a: EventStream, b: EventStream): boolean =>
-  a.listener.ctx.principal.rateLimit.key === b.listener.ctx.principal.rateLimit.key
+/** Authenticates the listener of a stream again. Ends the stream if that fails. */
+async function isStillAllowed(stream: EventStream): Promise<boolean> {
+  const { listener } = stream
+  try {
+    listener.ctx = { ...listener.ctx, principal: await listener.stillAllowed() }
+    return true
+  } catch (error) {
+    if (stream.takesEvents()) stream.end(errorEvent(error))
+    else stream.breakOff()
+    return false
+  }
+}
+
+const clockOf = (stream: EventStream | undefined): Clock => stream?.listener.ctx.clock ?? Date.now

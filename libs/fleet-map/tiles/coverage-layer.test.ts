@@ -7,10 +7,11 @@ import { clipped } from '#fleet-map/tiles/clip'
 import { createCoverageShapes } from '#fleet-map/tiles/coverage-layer'
 import { encodeTile, tileTag } from '#fleet-map/tiles/encode'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
-import { type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
-import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import { type Tile, tileOf } from '#fleet-map/tiles/tile-math'
+import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
+import { worldPoint } from '#telemetry/geo/mercator'
 
-const cellOf = (h3: string): { item: CoverageCell; isGone: boolean } => ({
+const cellOf = (h3: string): { item: DatedCoverageCell; isGone: boolean } => ({
   item: {
     ...{ h3, samples: 5, devices: 1, serviceRatio: 1, quality: 'good', confidence: 'low', lastAt: '' },
     ...{ rsrpDbm: { p10: null, p50: -90, p90: null }, sinrDb: { p10: null, p50: null }, byRat: {}, byPlmn: {} },

@@ -2,11 +2,13 @@ import { cellToBoundary, getHexagonEdgeLengthAvg, UNITS } from 'h3-js'
 import { mapInSlices } from '#core/slices'
 import { clipped } from '#fleet-map/tiles/clip'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
-import { extent, type Tile, tileBox, type WorldPoint, worldPoint } from '#fleet-map/tiles/tile-math'
+import { extent, type Tile, tileBox } from '#fleet-map/tiles/tile-math'
 import { blockOf } from '#fleet-map/tiles/zoom-levels'
-import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
+import { unwrapLine } from '#telemetry/geo/antimeridian'
 import type { BoundingBox } from '#telemetry/geo/geo'
+import { type WorldPoint, worldPoint } from '#telemetry/geo/mercator'
 
 /** Polygons reach this far beyond the tile, so that their edges are not visible at its border. */
 const bufferUnits = 64
@@ -14,9 +16,9 @@ const bufferUnits = 64
 const longestEdge = 1.4
 
 /** A cell with its boundary on the map. */
-type DrawnCell = { cell: CoverageCell; ring: WorldPoint[]; minX: number; maxX: number; minY: number; maxY: number }
+type DrawnCell = { cell: DatedCoverageCell; ring: WorldPoint[]; minX: number; maxX: number; minY: number; maxY: number }
 
-type Entries = readonly { item: CoverageCell; isGone: boolean }[]
+type Entries = readonly { item: DatedCoverageCell; isGone: boolean }[]
 
 export type CoverageShapes = {
   /** The cells of a list that overlap a tile, clipped to the tile and its buffer. */
@@ -45,12 +47,9 @@ export function createCoverageShapes(): CoverageShapes {
   }
 }
 
-function drawnCell(cell: CoverageCell): DrawnCell {
-  const boundary = cellToBoundary(cell.h3)
-  const [, firstLon = 0] = boundary[0] ?? []
+function drawnCell(cell: DatedCoverageCell): DrawnCell {
   // A cell over the antimeridian goes beyond the map at one side; `cellFeature` also draws it at the other side.
-  const turned = (lon: number) => (lon - firstLon > 180 ? lon - 360 : lon - firstLon < -180 ? lon + 360 : lon)
-  const ring = boundary.map(([lat, lon]) => worldPoint(lat, turned(lon)))
+  const ring = unwrapLine(cellToBoundary(cell.h3, true)).map(([lon, lat]) => worldPoint(lat, lon))
   const [xs, ys] = [ring.map(([x]) => x), ring.map(([, y]) => y)]
   return { cell, ring, minX: Math.min(...xs), maxX: Math.max(...xs), minY: Math.min(...ys), maxY: Math.max(...ys) }
 }
@@ -71,7 +70,7 @@ function cellFeature({ cell, ring, minX, maxX, minY, maxY }: DrawnCell, { z, x, 
   return geometry.length > 0 ? [{ type: 3, geometry, properties: cellProperties(cell) }] : []
 }
 
-const cellProperties = (cell: CoverageCell) => ({
+const cellProperties = (cell: DatedCoverageCell) => ({
   h3: cell.h3,
   samples: cell.samples,
   devices: cell.devices,

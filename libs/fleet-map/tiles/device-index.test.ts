@@ -6,9 +6,11 @@ import { createRevisions } from '#fleet-map/revisions'
 import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-index'
 import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
-import { descendantsOf, type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
+import { descendantsOf, type Tile, tileOf } from '#fleet-map/tiles/tile-math'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import { signalQuality } from '#telemetry/coverage/quality'
+import { longitudeDifference } from '#telemetry/geo/geo'
+import { worldPoint } from '#telemetry/geo/mercator'
 
 const nowMs = 1_800_000_000_000
 const windowMs = 3_600_000
@@ -25,8 +27,17 @@ function locate(map: OrganizationMap, deviceId: string, lat: number, lon: number
 }
 
 function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs = nowMs): void {
-  const radio = { rat: 'lte', plmn: '27201', operatorName: null, rsrpDbm, rsrqDb: null, sinrDb: null, nrRsrpDbm: null }
-  const place = { alignment: null, alignErrorM: null, lat: null, lon: null }
+  const radio = {
+    rat: 'lte',
+    plmn: '27201',
+    modem: null,
+    operatorName: null,
+    rsrpDbm,
+    rsrqDb: null,
+    sinrDb: null,
+    nrRsrpDbm: null,
+  }
+  const place = { alignment: null, alignErrorM: null, lat: null, lon: null, completedFromMs: null }
   map.applySignals([{ deviceId, state: { tsMs, ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }) } }])
 }
 
@@ -165,6 +176,42 @@ test('devices at both sides of the antimeridian have their cluster there', async
   }
   const features = await featuresOf(index, 3)
   expect(features.map(({ properties, tile }) => [properties.count, tile.x])).toEqual([[2, 0]])
+})
+
+test.each([-180, 180, -179.999_999_9])('a device at %d is drawn there at every zoom', async (lon) => {
+  const map = newMap()
+  const index = openIndex(map)
+  register(map, 'device')
+  locate(map, 'device', 10, lon)
+  for (const zoom of [0, 1, 4, 8, 12, 13, 16]) {
+    const { y } = tileOf(worldPoint(10, lon), zoom)
+    const edges = new Set([0, 2 ** zoom - 1])
+    const features = await featuresOf(
+      index,
+      zoom,
+      [...edges].map((x) => ({ z: zoom, x, y })),
+    )
+    expect(features).toHaveLength(1)
+    const [x = 0] = (features[0]?.geometry[0] ?? []) as number[]
+    const drawn = (((features[0]?.tile.x ?? 0) + x / 4_096) / 2 ** zoom) * 360 - 180
+    expect(Math.abs(longitudeDifference(drawn, lon))).toBeLessThanOrEqual(360 / 2 ** zoom / 4_096)
+  }
+})
+
+test.each<[string, number[], [west: number, east: number]]>([
+  ['two devices beside the antimeridian', [178.44, -179.95], [178.44, -179.95]],
+  ['a device at −180', [-180, 178], [178, 180]],
+  ['one device at 180', [180], [180, 180]],
+  ['devices around the globe', [-170, -100, 0, 60, 150], [0, -100]],
+])('the bounds of %s are the smallest box', async (_, longitudes, [west, east]) => {
+  const map = newMap()
+  const index = openIndex(map)
+  for (const [number, lon] of longitudes.entries()) {
+    register(map, `device ${number}`)
+    locate(map, `device ${number}`, -18 + number, lon)
+  }
+  const { bounds } = await index.overview(nowMs)
+  expect(bounds).toEqual([west, -18, east, longitudes.length - 19])
 })
 
 test('a fleet in more than 5,000 cells has coarser cells below zoom 4, the same ones in all tiles', async () => {

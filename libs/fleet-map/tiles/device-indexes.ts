@@ -1,11 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import {
-  createDeviceIndex,
-  type DeviceIndex,
-  type FillTurn,
-  type IndexedMap,
-  type IndexFilter,
-} from '#fleet-map/tiles/device-index'
+import { createDeviceIndex, type DeviceIndex, type FillTurn } from '#fleet-map/tiles/device-index'
+import type { IndexedMap, IndexFilter } from '#fleet-map/tiles/placed-devices'
 
 /** Keeps the indexes of the filters that callers read, shared by all callers with the same filter. */
 export type DeviceIndexes = {

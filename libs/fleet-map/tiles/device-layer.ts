@@ -1,12 +1,14 @@
-import { shownSignal } from '#fleet-map/filter'
-import type { DeviceState } from '#fleet-map/live/device-state'
-import type { CellCounts, CellLevel } from '#fleet-map/tiles/cell-level'
+import type { MapDeviceState } from '#fleet-map/live/device-state'
+import { shownSignal } from '#fleet-map/selection/filter'
+import type { CellLevel } from '#fleet-map/tiles/cell-level'
+import type { CellCounts } from '#fleet-map/tiles/cell-sums'
 import type { DeviceIndex } from '#fleet-map/tiles/device-index'
 import { qualityNamed } from '#fleet-map/tiles/device-table'
 import { worldOf } from '#fleet-map/tiles/level'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
-import { descendantsOf, pointInTile, type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
+import { descendantsOf, pointInTile, type Tile, tileOf } from '#fleet-map/tiles/tile-math'
 import { bucketZoomOf, clusterResolutions, maxWorldCells, pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
+import { worldPoint } from '#telemetry/geo/mercator'
 
 /** The devices of a tile: each one from zoom 13 on, below that one feature for each cell. */
 export async function deviceFeatures(index: DeviceIndex, tile: Tile, nowMs: number): Promise<TileFeature[]> {
@@ -82,7 +84,7 @@ const silentAfterMs = 15 * 60_000
 const movingFromMps = 1.5
 
 /** `silent`: offline, disabled, or neither a position nor a signal for 15 minutes. A device in a dwell is `standing`. */
-function motionOf(device: DeviceState, speedMps: number | null, nowMs: number): 'moving' | 'standing' | 'silent' {
+function motionOf(device: MapDeviceState, speedMps: number | null, nowMs: number): 'moving' | 'standing' | 'silent' {
   const { entry, locatedAtMs, measuredAtMs } = device
   const newestMs = Math.max(locatedAtMs ?? 0, measuredAtMs ?? 0)
   const isOff = entry.status === 'offline' || entry.status === 'disabled'

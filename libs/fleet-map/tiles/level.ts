@@ -1,6 +1,7 @@
 import { createBuckets } from '#fleet-map/live/buckets'
 import { type PlacedDevice, unitsPerDegree } from '#fleet-map/tiles/device-table'
-import { type Tile, tileKey, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
+import { type Tile, tileKey, tileOf } from '#fleet-map/tiles/tile-math'
+import { worldPoint } from '#telemetry/geo/mercator'
 
 /** Part of an index of devices that follows each change of a device. */
 export type Level = {

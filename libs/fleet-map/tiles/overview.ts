@@ -1,12 +1,13 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type DeviceTable, type PlacedDevice, unitsPerDegree } from '#fleet-map/tiles/device-table'
+import { longitudeSpan } from '#telemetry/geo/antimeridian'
 import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** What a map must know of all devices of an index before it draws the first tile. */
 export type FleetOverview = {
   /** Devices with a position. */
   devices: number
-  /** west, south, east, north of all positions, at most a minute old; null without devices. */
+  /** west, south, east, north of all positions, at most a minute old; west > east across the antimeridian. Null without devices. */
   bounds: BoundingBox | null
   /** Operators of the last signals since the index exists, at most 200. */
   operators: { plmn: string; name: string }[]
@@ -52,16 +53,33 @@ export function createOverview(): OverviewKeeper {
 
 async function boundsOf(table: DeviceTable): Promise<BoundingBox | null> {
   const rows = table.rows()
-  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
+  const stripes = createStripes()
+  let [south, north] = [Infinity, -Infinity]
   for (let row = 0; row < rows; row++) {
     if (row % devicesPerCheck === 0 && isSliceOver()) await nextSlice()
     const device = table.placed(row)
     if (!device) continue
-    west = Math.min(west, device.lonE7)
+    stripes.add(device.lonE7 / unitsPerDegree)
     south = Math.min(south, device.latE7)
-    east = Math.max(east, device.lonE7)
     north = Math.max(north, device.latE7)
   }
-  if (west > east) return null
-  return [west / unitsPerDegree, south / unitsPerDegree, east / unitsPerDegree, north / unitsPerDegree]
+  const span = longitudeSpan(stripes.ends())
+  return span ? [span[0], south / unitsPerDegree, span[1], north / unitsPerDegree] : null
+}
+
+/**
+ * The ends of the longitudes in each degree, so that those of a million devices need not be sorted. Their smallest interval is
+ * that of all longitudes, unless no gap between two of them is as wide as a degree.
+ */
+function createStripes() {
+  const wests = new Float64Array(361).fill(Infinity)
+  const easts = new Float64Array(361).fill(-Infinity)
+  return {
+    add(lon: number): void {
+      const stripe = Math.floor(lon) + 180
+      wests[stripe] = Math.min(wests[stripe] ?? lon, lon)
+      easts[stripe] = Math.max(easts[stripe] ?? lon, lon)
+    },
+    ends: (): number[] => [...wests, ...easts].filter(Number.isFinite),
+  }
 }

@@ -1,7 +1,9 @@
 import { ServiceError } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
+import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { deletedAmong } from '#fleet-map/dwells/deleted-devices'
-import type { FleetSources } from '#fleet-map/fleet-sources'
+import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
+import type { LiveMaps } from '#fleet-map/live/live-maps'
 import { coverageBox } from '#fleet-map/tiles/coverage-layer'
 import type { DeviceIndex } from '#fleet-map/tiles/device-index'
 import { deviceFeatures } from '#fleet-map/tiles/device-layer'
@@ -11,10 +13,12 @@ import type { FleetOverview } from '#fleet-map/tiles/overview'
 import type { TileContent, TileFeature, TileLayerName, TileLayers } from '#fleet-map/tiles/tile-feature'
 import type { Tile } from '#fleet-map/tiles/tile-math'
 import type { TileRequest } from '#fleet-map/tiles/tile-request'
+import type { TileSources } from '#fleet-map/tiles/tile-sources'
 import type { Reader } from '#questdb/copies/readers'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
-type Sources = { ctx: FleetContext; fleet: FleetSources; reader: Reader; request: TileRequest; tile: Tile }
+type TileMaps = { live: LiveMaps; coverage: CoverageLists; dwells: DwellLists; tiles: TileSources }
+type Sources = { ctx: FleetContext; fleet: TileMaps; reader: Reader; request: TileRequest; tile: Tile }
 
 /** Reads the requested layers of a tile. */
 export async function readTile(sources: Sources): Promise<TileContent> {

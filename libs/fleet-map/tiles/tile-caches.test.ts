@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createOrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
 import { createDeviceIndexes } from '#fleet-map/tiles/device-indexes'
-import { createEncodedTiles } from '#fleet-map/tiles/encoded-tiles'
-import { createSharedMembers } from '#fleet-map/tiles/shared-members'
+import { encodedTile } from '#fleet-map/tiles/encode'
 import type { TileContent } from '#fleet-map/tiles/tile-feature'
+import { createTileSources } from '#fleet-map/tiles/tile-sources'
 import { lengthOf } from '#http/chunked-body'
 
 const group = { id: 'group', name: 'Group', organizationId: 'organization', smartTags: [] }
@@ -17,34 +17,28 @@ const contentOf = (name: string, nowMs = 0, ageS = 0): TileContent => ({
   nowMs,
 })
 
-test('encoded tiles are cached within a limit of bytes', async () => {
-  const maxBytes = 100_000
-  const tiles = createEncodedTiles(maxBytes)
-  for (let number = 0; number < 200; number++) {
-    await tiles.read(contentOf(`${number}`.padEnd(2_000)), 'gzip')
-    expect(tiles.keptBytes()).toBeLessThanOrEqual(maxBytes)
-  }
-  expect(tiles.keptBytes()).toBeGreaterThan(maxBytes / 2)
-})
-
 test('a tile is encoded once for ten seconds, and again after that because of its ages', async () => {
-  const tiles = createEncodedTiles(1_000_000)
-  const read = async (nowMs: number) => (await tiles.read(contentOf('bus', nowMs, nowMs / 1_000), undefined)).chunks[0]
+  let nowMs = 0
+  const { encoded } = createTileSources(() => nowMs)
+  const read = async (atMs: number) => {
+    nowMs = atMs
+    return (await encodedTile(encoded, contentOf('bus', atMs, atMs / 1_000), undefined)).chunks[0]
+  }
   const first = await read(0)
-  expect(await read(10_000)).toBe(first)
-  const later = await read(10_001)
+  expect(await read(9_999)).toBe(first)
+  const later = await read(10_000)
   expect(later).not.toBe(first)
-  expect(await read(20_000)).toBe(later)
+  expect(await read(19_999)).toBe(later)
 })
 
 test('a tile is compressed once for each coding, unless it is short', async () => {
-  const tiles = createEncodedTiles(1_000_000)
-  expect(await tiles.read(contentOf('short'), 'gzip')).toMatchObject({ coding: undefined })
+  const { encoded } = createTileSources(() => 0)
+  expect(await encodedTile(encoded, contentOf('short'), 'gzip')).toMatchObject({ coding: undefined })
   const long = contentOf('long'.padEnd(10_000))
-  const packed = await tiles.read(long, 'zstd')
+  const packed = await encodedTile(encoded, long, 'zstd')
   expect(packed.coding).toBe('zstd')
   expect(lengthOf(packed.chunks)).toBeLessThan(1_000)
-  expect((await tiles.read(long, 'zstd')).chunks).toBe(packed.chunks)
+  expect((await encodedTile(encoded, long, 'zstd')).chunks).toBe(packed.chunks)
 })
 
 test('the indexes of filters are kept within a limit of bytes, but never less than the last one', async () => {
@@ -79,7 +73,7 @@ test('an index is made anew when a map was', () => {
 test('the members of a group are looked up once for concurrent readers, and again later or after an error', async () => {
   let nowMs = 0
   let looked = 0
-  const members = createSharedMembers(() => nowMs)
+  const { members } = createTileSources(() => nowMs)
   const look = async () => {
     looked++
     if (looked === 1) throw new Error('away')

@@ -1,7 +1,8 @@
 import type { FleetOverview } from '#fleet-map/tiles/overview'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
-import { maxMercatorLat, maxTileZoom } from '#fleet-map/tiles/tile-math'
+import { maxTileZoom } from '#fleet-map/tiles/tile-math'
 import { pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
+import { maxMercatorLat } from '#telemetry/geo/mercator'
 
 type FieldType = 'String' | 'Number' | 'Boolean'
 

@@ -3,14 +3,13 @@ import { describe, expect, test } from 'vitest'
 import {
   ancestorOf,
   descendantsOf,
-  maxMercatorLat,
   maxTileZoom,
   pointInTile,
   tileBox,
   tileKey,
   tileOf,
-  worldPoint,
 } from '#fleet-map/tiles/tile-math'
+import { maxMercatorLat, worldPoint } from '#telemetry/geo/mercator'
 
 const latitude = fc.double({ min: -90, max: 90, noNaN: true })
 const longitude = fc.double({ min: -180, max: 180, noNaN: true })

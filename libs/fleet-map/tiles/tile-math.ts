@@ -1,23 +1,12 @@
-import type { BoundingBox } from '#telemetry/geo/geo'
+import { type BoundingBox, degreeM, radians } from '#telemetry/geo/geo'
+import { maxMercatorLat, pointOfWorld, type WorldPoint } from '#telemetry/geo/mercator'
 
 /** A tile of the XYZ scheme: Web Mercator, x to the east, y to the south. */
 export type Tile = { z: number; x: number; y: number }
 
-/** A position in units of the world's width, from the north-west corner: 0 to 1 within the map. */
-export type WorldPoint = [x: number, y: number]
-
 /** Coordinates in a tile go from 0 to this value. */
 export const extent = 4_096
 export const maxTileZoom = 16
-
-/** The latitude at which Web Mercator is square. */
-export const maxMercatorLat = 85.051_128_779_806_59
-
-/** Latitudes beyond the map give y below 0 or above 1; the poles are cut off at 89.99°. */
-export function worldPoint(lat: number, lon: number): WorldPoint {
-  const sine = Math.sin((Math.max(-89.99, Math.min(89.99, lat)) * Math.PI) / 180)
-  return [(lon + 180) / 360, 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)]
-}
 
 /** The tile that contains a position. Positions beyond the map belong to the nearest tile. */
 export function tileOf([worldX, worldY]: WorldPoint, z: number): Tile {
@@ -54,15 +43,15 @@ export function pointInTile([worldX, worldY]: WorldPoint, { z, x, y }: Tile): [x
 /** The area of a tile, widened by a margin in metres. Tiles at the map's edge reach to the pole. */
 export function tileBox({ z, x, y }: Tile, marginM: number): BoundingBox {
   const perSide = 2 ** z
-  const marginLat = marginM / 111_320
+  const marginLat = marginM / degreeM
   const north = y === 0 ? 90 : Math.min(90, latitudeAt(y / perSide) + marginLat)
   const south = y === perSide - 1 ? -90 : Math.max(-90, latitudeAt((y + 1) / perSide) - marginLat)
   const farthest = Math.min(maxMercatorLat, Math.max(Math.abs(north), Math.abs(south)))
-  const marginLon = marginLat / Math.cos((farthest * Math.PI) / 180)
+  const marginLon = marginLat / Math.cos(farthest * radians)
   const west = (x / perSide) * 360 - 180 - marginLon
   const east = ((x + 1) / perSide) * 360 - 180 + marginLon
   if (east - west >= 360) return [-180, south, 180, north]
   return [west < -180 ? west + 360 : west, south, east > 180 ? east - 360 : east, north]
 }
 
-const latitudeAt = (worldY: number): number => (Math.atan(Math.sinh(Math.PI * (1 - 2 * worldY))) * 180) / Math.PI
+const latitudeAt = (worldY: number): number => pointOfWorld([0, worldY]).lat

@@ -1,11 +1,19 @@
 import type { FleetContext } from '#fleet/context'
 import { findEffectiveGroup } from '#fleet/groups/effective-members'
-import { type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
-import type { FleetSources } from '#fleet-map/fleet-sources'
-import { type GroupMembers, readGroupMembers } from '#fleet-map/group-members'
-import type { TilesQuery } from '#fleet-map/queries'
+import { type DeviceQuery, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import { type GroupMembers, readGroupMembers } from '#fleet-map/selection/group-members'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
-import { inPast, type OrganizationWindow, pastRange, planWindows, windowsOf } from '#fleet-map/window'
+import type { TileSources } from '#fleet-map/tiles/tile-sources'
+import { inPast, type OrganizationWindow, type PastQuery, pastRange, planWindows, windowsOf } from '#fleet-map/window'
+
+export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
+  PastQuery & {
+    sinceMinutes: number
+    status?: string | undefined
+    rat?: string | undefined
+    plmn?: string | undefined
+    layers?: TileLayerName[] | undefined
+  }
 
 /** A query of tiles with the caller's access. */
 export type TileRequest = {
@@ -23,7 +31,11 @@ export type TileRequest = {
 }
 
 /** Determines the organizations, devices, times and layers of a query. Throws 404, 403, and 400 for a wrong window. */
-export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: TilesQuery): Promise<TileRequest> {
+export async function openTiles(
+  ctx: FleetContext,
+  fleet: { tiles: TileSources },
+  query: TilesQuery,
+): Promise<TileRequest> {
   const past = pastRange(query)
   const found = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
   const members = await sharedMembers(ctx, fleet, found, query.groupId)
@@ -45,7 +57,7 @@ export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: T
 
 async function sharedMembers(
   ctx: FleetContext,
-  fleet: FleetSources,
+  fleet: { tiles: TileSources },
   organizations: readonly MappedOrganization[],
   groupId: string | undefined,
 ): Promise<GroupMembers | undefined> {

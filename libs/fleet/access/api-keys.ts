@@ -1,66 +1,46 @@
+import { z } from 'zod'
 import { badRequest, insufficientScope, notFound } from '#core/errors'
+import { instantOut, uuid } from '#core/schemas'
 import { issueToken } from '#core/tokens'
 import { authorizeFound } from '#fleet/access/authorize-object'
 import { authorize, holds } from '#fleet/access/principal'
-import { type RoleName, roleWith, type Scope } from '#fleet/access/scopes'
-import { auditCaller } from '#fleet/audit/record'
+import { roleNames, roleWith, type Scope, scopes } from '#fleet/access/scopes'
+import { auditCaller, auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
+import { type Page, type PageRequest, queryPageByTime } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
+import { named } from '#postgres/named'
 import type { Connection } from '#postgres/pool'
 
 /** The scopes requested for a key in one organization. `platform` can be requested and is always refused. */
 type RequestedGrant = { organizationId: string; scopes: readonly (Scope | 'platform')[] }
 
 /** An API key without its secret, as an organization lists it. */
-type ApiKey = {
-  id: string
-  name: string
-  scopes: Scope[]
-  role: RoleName | null
-  /** Grants in other organizations; listed only in the organization that owns the key. */
-  alsoIn: { organizationId: string; scopes: Scope[] }[]
-  createdBy: string
-  createdAt: string
-  expiresAt: string | null
-  /** To within a minute; null if the key was never used. */
-  lastUsedAt: string | null
-}
+export const apiKeySchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(z.enum(scopes)).describe('Scopes of the key in this organization.'),
+    role: z.enum(roleNames).nullable().describe('The role with exactly these scopes; null if there is none.'),
+    alsoIn: z
+      .array(z.object({ organizationId: uuid(), scopes: z.array(z.enum(scopes)) }))
+      .describe('Scopes in other organizations. Only the organization that owns the key sees them.'),
+    createdBy: z.string(),
+    createdAt: instantOut(),
+    expiresAt: instantOut().nullable(),
+    lastUsedAt: instantOut().nullable().describe('To within a minute; null if the key was never used.'),
+  })
+  .meta({ id: 'ApiKey' })
 
-type KeyRow = {
-  id: string
-  name: string
-  scopes: Scope[]
-  also_in: { organizationId: string; scopes: Scope[] }[] | null
-  created_by: string
-  created_at: Date
-  created_text: string
-  expires_at: Date | null
-  last_used_at: Date | null
-}
+export const newApiKeySchema = apiKeySchema
+  .pick({ id: true, name: true, scopes: true })
+  .extend({ key: z.string() })
+  .meta({ id: 'NewApiKey' })
 
-const toApiKey = (row: KeyRow): ApiKey => ({
-  id: row.id,
-  name: row.name,
-  scopes: row.scopes,
-  role: roleWith(row.scopes),
-  alsoIn: row.also_in ?? [],
-  createdBy: row.created_by,
-  createdAt: row.created_at.toISOString(),
-  expiresAt: row.expires_at?.toISOString() ?? null,
-  lastUsedAt: row.last_used_at?.toISOString() ?? null,
-})
-
-// $1: the organization it is listed in.
-const selectKeys = `
-  SELECT k.id, k.name, g.scopes, k.created_by, k.created_at, k.created_at::text AS created_text, k.expires_at, u.last_used_at,
-         CASE WHEN k.organization_id = $1 THEN (
-           SELECT jsonb_agg(jsonb_build_object('organizationId', o.organization_id, 'scopes', o.scopes) ORDER BY o.organization_id)
-             FROM api_key_grant o WHERE o.api_key_id = k.id AND o.organization_id <> $1) END AS also_in
-    FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id LEFT JOIN api_key_use u ON u.api_key_id = k.id
-   WHERE g.organization_id = $1 AND k.revoked_at IS NULL`
+type ApiKey = z.infer<typeof apiKeySchema>
+type IssuedApiKey = z.infer<typeof newApiKeySchema>
 
 type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: Date | undefined }
 
@@ -68,26 +48,24 @@ type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: 
  * Creates a key in the organization of the first grant (`key:manage` in every organization of the grants). Throws 403 for
  * scopes that the creator does not hold, and for `platform`, and 409 `limit_reached`. The plain key is returned only here.
  */
-export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise<ApiKey & { key: string }> {
+export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise<IssuedApiKey> {
   if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
-  const grants = mergeGrants(input.grants)
-  const organizationIds = [...grants.keys()]
+  const requested = mergeGrants(input.grants)
+  const organizationIds = [...requested.keys()]
   const home = organizationIds[0]
   if (home === undefined) throw new TypeError('A key needs an organization.')
   for (const organizationId of organizationIds) {
     authorize(ctx.principal, organizationId, 'key:manage')
     await requireOrganization(ctx, organizationId)
   }
-  for (const [organizationId, scopes] of grants) requireHeld(ctx, organizationId, scopes)
+  const grants = requireHeld(ctx, requested)
   return tenantTransaction(ctx, organizationIds, async (connection) => {
     const issued = await insertKey(ctx, connection, { name: input.name, home, grants, expiresAt: input.expiresAt })
-    const subject = { subjectType: 'api_key', subjectId: issued.id, detail: { name: input.name } }
+    const subject = { subjectId: issued.id, detail: { name: input.name } }
     const created = organizationIds.map((organizationId) => ({ organizationId, action: 'api_key.created', ...subject }))
     await auditCaller(ctx, connection, ...created)
     await requireRoomForKey(ctx, connection, organizationIds)
-    const { rows } = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [home, issued.id])
-    if (!rows[0]) throw new Error('The key was not inserted.')
-    return { ...toApiKey(rows[0]), key: issued.token }
+    return issued
   })
 }
 
@@ -105,7 +83,7 @@ async function requireRoomForKey(
 type KeyToInsert = {
   name: string
   home: string
-  grants: ReadonlyMap<string, readonly (Scope | 'platform')[]>
+  grants: ReadonlyMap<string, readonly Scope[]>
   expiresAt?: Date | null | undefined
 }
 
@@ -113,20 +91,23 @@ async function insertKey(
   ctx: FleetContext,
   connection: Connection,
   { name, home, grants, expiresAt }: KeyToInsert,
-): Promise<{ id: string; token: string }> {
-  const issued = issueToken('flk')
+): Promise<IssuedApiKey> {
+  const { id, hash, token } = issueToken('flk')
   await connection.query(
-    `INSERT INTO api_key (id, organization_id, name, token_hash, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-    [issued.id, home, name, issued.hash, ctx.principal.id, expiresAt ?? null],
+    named(
+      `INSERT INTO api_key (id, organization_id, name, token_hash, created_by, expires_at)
+       VALUES ($id, $home, $name, $hash, $createdBy, $expiresAt)`,
+      { id, home, name, hash, createdBy: ctx.principal.id, expiresAt },
+    ),
   )
-  for (const [organizationId, scopes] of grants) {
+  for (const [organizationId, granted] of grants) {
     await connection.query('INSERT INTO api_key_grant (api_key_id, organization_id, scopes) VALUES ($1, $2, $3)', [
-      issued.id,
+      id,
       organizationId,
-      scopes,
+      granted,
     ])
   }
-  return issued
+  return { id, name, scopes: [...(grants.get(home) ?? [])], key: token }
 }
 
 /** 400 for an expiry that is not in the future. */
@@ -144,10 +125,19 @@ function mergeGrants(grants: readonly RequestedGrant[]): Map<string, (Scope | 'p
   return merged
 }
 
-function requireHeld(ctx: FleetContext, organizationId: string, scopes: readonly (Scope | 'platform')[]): void {
-  for (const scope of scopes) {
-    if (scope === 'platform' || !holds(ctx.principal, organizationId, scope)) throw insufficientScope(scope)
+/** Returns the grants. Throws 403 for a scope that the caller does not hold in its organization. */
+function requireHeld(ctx: FleetContext, grants: ReadonlyMap<string, readonly (Scope | 'platform')[]>) {
+  const held = new Map<string, readonly Scope[]>()
+  for (const [organizationId, wanted] of grants) {
+    const isHeld = (scope: Scope | 'platform') => scope !== 'platform' && holds(ctx.principal, organizationId, scope)
+    const missing = wanted.find((scope) => !isHeld(scope))
+    if (missing !== undefined) throw insufficientScope(missing)
+    held.set(
+      organizationId,
+      wanted.filter((scope) => scope !== 'platform'),
+    )
   }
+  return held
 }
 
 /** The keys with grants in an organization, newest first: its own and those of other organizations (`key:manage`). */
@@ -157,13 +147,21 @@ export async function listApiKeys(
 ): Promise<Page<ApiKey>> {
   authorize(ctx.principal, organizationId, 'key:manage')
   await requireOrganization(ctx, organizationId)
-  const after = decodePosition(page.after)
-  const { rows } = await ctx.pool.query<KeyRow>(
-    `${selectKeys} AND ($2::timestamptz IS NULL OR (k.created_at, k.id) < ($2, $3))
-     ORDER BY k.created_at DESC, k.id DESC LIMIT $4`,
-    [organizationId, after?.at ?? null, after?.id ?? null, page.limit + 1],
+  const { items, nextAfter } = await queryPageByTime<Omit<ApiKey, 'role'>>(
+    ctx.pool,
+    `SELECT k.id, k.name, g.scopes, coalesce(CASE WHEN k.organization_id = $organizationId THEN (
+         SELECT jsonb_agg(jsonb_build_object('organizationId', o.organization_id, 'scopes', o.scopes) ORDER BY o.organization_id)
+         FROM api_key_grant o WHERE o.api_key_id = k.id AND o.organization_id <> $organizationId) END, '[]') AS "alsoIn",
+       k.created_by AS "createdBy", k.created_at AS "createdAt", k.created_at::text AS "createdText",
+       k.expires_at AS "expiresAt", u.last_used_at AS "lastUsedAt"
+     FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id LEFT JOIN api_key_use u ON u.api_key_id = k.id
+     WHERE g.organization_id = $organizationId AND k.revoked_at IS NULL
+       AND ($afterTime::timestamptz IS NULL OR (k.created_at, k.id) < ($afterTime, $afterId))
+     ORDER BY k.created_at DESC, k.id DESC LIMIT $limit`,
+    { organizationId },
+    page,
   )
-  return pageBy(rows, page.limit, toApiKey, encodePosition)
+  return { items: items.map((key) => ({ ...key, role: roleWith(key.scopes) })), nextAfter }
 }
 
 type Rotation = { organizationId: string; keyId: string; oldKeyExpiresInMinutes: number }
@@ -173,7 +171,7 @@ type Rotation = { organizationId: string; keyId: string; oldKeyExpiresInMinutes:
  * organization of the key). The old key works until its grace period ends. Throws 404, and 403 for scopes that the caller
  * does not hold. The plain key is returned only here.
  */
-export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<ApiKey & { key: string }> {
+export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<IssuedApiKey> {
   const { organizationId, keyId, oldKeyExpiresInMinutes } = input
   await authorizeFound(ctx, organizationId, 'key:manage', {
     kind: 'API key',
@@ -188,28 +186,22 @@ export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<
   const grants = await grantsOfOwnKey(ctx, organizationId, keyId)
   for (const [granted, scopes] of grants) {
     authorize(ctx.principal, granted, 'key:manage')
-    requireHeld(ctx, granted, scopes)
+    requireHeld(ctx, new Map([[granted, scopes]]))
   }
   return tenantTransaction(ctx, [...grants.keys()], async (connection) => {
-    const { rows } = await connection.query<{ name: string; expires_at: Date | null }>(
-      `SELECT name, expires_at FROM api_key WHERE id = $1 AND organization_id = $2 AND ${isValid} FOR UPDATE`,
+    const { rows } = await connection.query<{ name: string; expiresAt: Date | null }>(
+      `SELECT name, expires_at AS "expiresAt" FROM api_key
+       WHERE id = $1 AND organization_id = $2 AND ${isValid} FOR UPDATE`,
       [keyId, organizationId],
     )
     const old = rows[0]
     if (!old) throw notFound('API key', keyId)
-    const issued = await insertKey(ctx, connection, {
-      name: old.name,
-      home: organizationId,
-      grants,
-      expiresAt: old.expires_at,
-    })
+    const issued = await insertKey(ctx, connection, { ...old, home: organizationId, grants })
     await endKey(connection, keyId, oldKeyExpiresInMinutes)
-    const subject = { subjectType: 'api_key', subjectId: keyId, detail: { name: old.name, newKeyId: issued.id } }
-    await auditCaller(ctx, connection, { organizationId, action: 'api_key.rotated', ...subject })
+    const detail = { name: old.name, newKeyId: issued.id }
+    await auditObject(ctx, connection, 'api_key.rotated', { organizationId, id: keyId }, detail)
     if (oldKeyExpiresInMinutes > 0) await requireRoomForKey(ctx, connection, [...grants.keys()])
-    const created = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [organizationId, issued.id])
-    if (!created.rows[0]) throw new Error('The key was not inserted.')
-    return { ...toApiKey(created.rows[0]), key: issued.token }
+    return issued
   })
 }
 
@@ -244,19 +236,19 @@ export async function revokeApiKey(
   await authorizeFound(ctx, organizationId, 'key:manage', {
     kind: 'API key',
     id: keyId,
-    find: () => ctx.pool.query(`${selectKeys} AND k.id = $2`, [organizationId, keyId]),
+    find: () =>
+      ctx.pool.query(
+        `SELECT FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id
+         WHERE g.organization_id = $1 AND k.id = $2 AND k.revoked_at IS NULL`,
+        [organizationId, keyId],
+      ),
   })
   await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const isRevoked =
       (await revokeOwnKey(connection, organizationId, keyId)) || (await revokeGrant(connection, organizationId, keyId))
     if (!isRevoked) throw notFound('API key', keyId)
-    await auditCaller(ctx, connection, {
-      organizationId,
-      action: 'api_key.revoked',
-      subjectType: 'api_key',
-      subjectId: keyId,
-    })
+    await auditObject(ctx, connection, 'api_key.revoked', { organizationId, id: keyId })
   })
 }
 

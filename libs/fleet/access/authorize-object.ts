@@ -3,6 +3,7 @@ import { isUuid } from '#core/ids'
 import { authorize, holds, sees } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
+import type { Queryable } from '#postgres/pool'
 
 /** Tables of the objects of an organization, by the name that error messages use. */
 const tables = {
@@ -17,6 +18,8 @@ const tables = {
   'alert rule': 'alert_rule',
   'saved view': 'saved_view',
 } as const
+
+export type ObjectNoun = keyof typeof tables
 
 type SoughtObject = {
   /** As error messages name it. */
@@ -34,7 +37,7 @@ export async function authorizeObject(
   ctx: Pick<FleetContext, 'principal' | 'pool'>,
   organizationId: string,
   scope: Scope,
-  kind: keyof typeof tables,
+  kind: ObjectNoun,
   id: string,
 ): Promise<void> {
   const text = `SELECT FROM ${tables[kind]} WHERE organization_id = $1 AND id = $2`
@@ -54,4 +57,14 @@ export async function authorizeFound(
     if (!rowCount) throw notFound(kind, id)
   }
   authorize(principal, organizationId, scope)
+}
+
+/** Locks an object until the transaction ends. Throws 404. */
+export async function lockObject(
+  connection: Queryable,
+  { noun, organizationId, id }: { noun: ObjectNoun; organizationId: string; id: string },
+): Promise<void> {
+  const text = `SELECT FROM ${tables[noun]} WHERE organization_id = $1 AND id = $2 FOR UPDATE`
+  const { rowCount } = await connection.query(text, [organizationId, id])
+  if (!rowCount) throw notFound(noun, id)
 }

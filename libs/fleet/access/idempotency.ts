@@ -24,12 +24,11 @@ type IdempotentRequest = {
   showsSecret: boolean
 }
 
-type RecordRow = {
-  request_hash: Buffer
-  organization_id: string | null
-  status: number
-  headers: Record<string, string>
-  response: unknown
+/** `headers` is null if the response contained a secret. */
+type StoredRequest = Omit<StoredResponse, 'headers'> & {
+  requestHash: Buffer
+  organizationId: string | null
+  headers: Record<string, string> | null
 }
 
 const retention = "interval '24 hours'"
@@ -89,9 +88,10 @@ async function lockKey(connection: Connection, scopeHash: Buffer): Promise<void>
 export const inProgress = (): ServiceError =>
   conflict('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.')
 
-async function findRecord(connection: Connection, scopeHash: Buffer): Promise<RecordRow | undefined> {
-  const { rows } = await connection.query<RecordRow>(
-    `SELECT request_hash, organization_id, status, headers, response FROM idempotency_record
+async function findRecord(connection: Connection, scopeHash: Buffer): Promise<StoredRequest | undefined> {
+  const { rows } = await connection.query<StoredRequest>(
+    `SELECT request_hash AS "requestHash", organization_id AS "organizationId", status, headers, response AS body
+       FROM idempotency_record
       WHERE scope_hash = $1 AND created_at > now() - ${retention}`,
     [scopeHash],
   )
@@ -101,18 +101,17 @@ async function findRecord(connection: Connection, scopeHash: Buffer): Promise<Re
 function replay(
   ctx: FleetContext,
   request: IdempotentRequest,
-  stored: RecordRow,
+  { requestHash, organizationId, status, headers, body }: StoredRequest,
   hashes: RequestHashes,
 ): StoredResponse {
-  if (!hashes.accepted.some((hash) => hash.equals(stored.request_hash))) {
+  if (!hashes.accepted.some((hash) => hash.equals(requestHash))) {
     throw new ServiceError(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request.')
   }
-  if (stored.organization_id && isScope(request.access))
-    authorize(ctx.principal, stored.organization_id, request.access)
-  if (stored.headers === null) {
+  if (organizationId && isScope(request.access)) authorize(ctx.principal, organizationId, request.access)
+  if (headers === null) {
     throw conflict('already_issued', 'The first response contained a secret, which is returned only once.')
   }
-  return { status: stored.status, headers: stored.headers, body: stored.response }
+  return { status, headers, body }
 }
 
 async function storeResponse(

@@ -6,14 +6,14 @@ import type { Queryable } from '#postgres/pool'
 /** Rate limit of a platform principal, which has no organization and therefore no plan. */
 export const platformRequestsPerMinute = 6_000
 
-type KeyRow = {
+type StoredKey = {
   id: string
   name: string
-  token_hash: Buffer
+  tokenHash: Buffer
   platform: boolean
-  organization_id: string | null
+  organizationId: string | null
   plan: string | null
-  expires_at: Date | null
+  expiresAt: Date | null
   grants: Record<string, Scope[]> | null
 }
 
@@ -22,7 +22,7 @@ export type KeySource = { db: Queryable; plans: Plans }
 export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
 
 const selectKey = `
-  SELECT k.id, k.name, k.token_hash, k.platform, k.organization_id, o.plan, k.expires_at,
+  SELECT k.id, k.name, k.token_hash AS "tokenHash", k.platform, k.organization_id AS "organizationId", o.plan, k.expires_at AS "expiresAt",
          jsonb_object_agg(g.organization_id, g.scopes) FILTER (WHERE g.organization_id IS NOT NULL) AS grants
     FROM api_key k
     LEFT JOIN organization o ON o.id = k.organization_id
@@ -35,37 +35,40 @@ export const findKeysByHash = (source: KeySource, hashes: readonly string[]): Pr
     source,
     'k.token_hash = ANY($1::bytea[])',
     hashes.map((hash) => Buffer.from(hash, 'base64')),
-    (row) => row.token_hash.toString('base64'),
+    ({ tokenHash }) => tokenHash.toString('base64'),
   )
 
 /** Finds keys by their public ids, for access tokens. Returns them by id, without unknown, expired and revoked ones. */
 export const findKeysById = (source: KeySource, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
-  findKeys(source, 'k.id = ANY($1::text[])', ids, (row) => row.id)
+  findKeys(source, 'k.id = ANY($1::text[])', ids, ({ id }) => id)
 
 async function findKeys(
   { db, plans }: KeySource,
   condition: string,
   values: readonly unknown[],
-  nameOf: (row: KeyRow) => string,
+  nameOf: (key: StoredKey) => string,
 ): Promise<Map<string, FoundKey>> {
-  const { rows } = await db.query<KeyRow>(`${selectKey} AND ${condition} GROUP BY k.id, o.id`, [values])
-  return new Map(rows.map((row) => [nameOf(row), toFoundKey(plans, row)]))
+  const { rows } = await db.query<StoredKey>(`${selectKey} AND ${condition} GROUP BY k.id, o.id`, [values])
+  return new Map(rows.map((key) => [nameOf(key), toFoundKey(plans, key)]))
 }
 
-function toFoundKey(plans: Plans, row: KeyRow): FoundKey {
+function toFoundKey(
+  plans: Plans,
+  { id, name, platform, organizationId, plan, expiresAt, grants }: StoredKey,
+): FoundKey {
   return {
-    id: row.id,
-    expiresAtMs: row.expires_at?.getTime() ?? null,
+    id,
+    expiresAtMs: expiresAt?.getTime() ?? null,
     principal: {
-      id: `key:${row.id}`,
-      name: row.name,
-      platform: row.platform,
-      homeOrganizationId: row.organization_id,
-      grants: new Map(Object.entries(row.grants ?? {}).map(([id, scopes]) => [id, new Set(scopes)])),
+      id: `key:${id}`,
+      name,
+      platform,
+      homeOrganizationId: organizationId,
+      grants: new Map(Object.entries(grants ?? {}).map(([granted, scopes]) => [granted, new Set(scopes)])),
       rateLimit:
-        row.organization_id === null
-          ? { key: `key:${row.id}`, perMinute: platformRequestsPerMinute }
-          : { key: `org:${row.organization_id}`, perMinute: planNamed(plans, row.plan ?? 'free').requestsPerMinute },
+        organizationId === null
+          ? { key: `key:${id}`, perMinute: platformRequestsPerMinute }
+          : { key: `org:${organizationId}`, perMinute: planNamed(plans, plan ?? 'free').requestsPerMinute },
     },
   }
 }

@@ -29,13 +29,13 @@ export async function keepTokens(db: Queryable, { id, tokens }: DueSession): Pro
 }
 
 type Confirmation = DueSession & { name: string | undefined; grants: StatedGrants; platform: boolean }
-type AccessRow = { user_grants: StatedGrants; user_platform: boolean }
+type StoredAccess = { grants: StatedGrants; platform: boolean }
 
 /** Stores what the provider states about the user of a session now. Records changed roles in the audit log. */
 export async function confirmSession(pool: Pool, { id, tokens, name, grants, platform }: Confirmation): Promise<void> {
   await transaction(pool, async (connection) => {
-    const { rows } = await connection.query<AccessRow & { is_same: boolean }>(
-      `SELECT user_grants, user_platform, user_grants = $2::jsonb AND user_platform = $3 AS is_same
+    const { rows } = await connection.query<StoredAccess & { isSame: boolean }>(
+      `SELECT user_grants AS grants, user_platform AS platform, user_grants = $2::jsonb AND user_platform = $3 AS "isSame"
          FROM sign_in_session WHERE id = $1 FOR UPDATE`,
       [id, JSON.stringify(grants), platform],
     )
@@ -48,9 +48,9 @@ export async function confirmSession(pool: Pool, { id, tokens, name, grants, pla
         WHERE id = $1`,
       [id, name ?? null, JSON.stringify(grants), platform, tokens, checkEveryMinutes],
     )
-    if (before.is_same) return
-    const organizations = { ...before.user_grants, ...grants }
-    const isPlatform = before.user_platform || platform
+    if (before.isSame) return
+    const organizations = { ...before.grants, ...grants }
+    const isPlatform = before.platform || platform
     await auditUserSession(connection, 'session.roles_changed', id, organizations, isPlatform)
   })
 }
@@ -58,13 +58,13 @@ export async function confirmSession(pool: Pool, { id, tokens, name, grants, pla
 /** Ends a session whose user the provider no longer admits. */
 export async function endRefusedSession(pool: Pool, id: string, reason: string): Promise<void> {
   await transaction(pool, async (connection) => {
-    const { rows } = await connection.query<AccessRow>(
-      'DELETE FROM sign_in_session WHERE id = $1 RETURNING user_grants, user_platform',
+    const { rows } = await connection.query<StoredAccess>(
+      'DELETE FROM sign_in_session WHERE id = $1 RETURNING user_grants AS grants, user_platform AS platform',
       [id],
     )
     if (!rows[0]) return
-    const { user_grants, user_platform } = rows[0]
-    await auditUserSession(connection, 'session.revoked', id, user_grants, user_platform, { reason })
+    const { grants, platform } = rows[0]
+    await auditUserSession(connection, 'session.revoked', id, grants, platform, { reason })
   })
 }
 
@@ -78,7 +78,7 @@ function auditUserSession(
   detail: Record<string, unknown> = {},
 ): Promise<void> {
   const organizationIds = Object.keys(grants).filter(isUuid)
-  const entry = { action, subjectType: 'session', subjectId, detail }
+  const entry = { action, subjectId, detail }
   return auditSystem(
     connection,
     ...organizationIds.map((organizationId) => ({ ...entry, organizationId })),

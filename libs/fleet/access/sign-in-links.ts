@@ -1,6 +1,7 @@
 import { ServiceError } from '#core/errors'
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import type { FleetContext } from '#fleet/context'
+import { queryEntity } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
 const lifetimeMinutes = 10
@@ -21,12 +22,13 @@ export async function createSignInLink({
       'Only an API key can create a sign-in link. Send the key itself instead of a session or an access token.',
     )
   const { token, hash } = issueToken('fll')
-  const { rows } = await pool.query<{ expires_at: Date }>(
+  const { expiresAt } = await queryEntity<{ expiresAt: string }>(
+    pool,
     `INSERT INTO sign_in_link (token_hash, api_key_id, expires_at)
-     VALUES ($1, $2, now() + interval '${lifetimeMinutes} minutes') RETURNING expires_at`,
-    [hash, keyId],
+     VALUES ($hash, $keyId, now() + interval '${lifetimeMinutes} minutes') RETURNING expires_at AS "expiresAt"`,
+    { hash, keyId },
   )
-  return { token, expiresAt: rows[0]?.expires_at.toISOString() ?? '' }
+  return { token, expiresAt }
 }
 
 /** Uses a link up. Returns the id of its API key, or undefined if the link is unknown, used or expired. */

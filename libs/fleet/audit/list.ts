@@ -1,18 +1,26 @@
+import { z } from 'zod'
+import { instantOut, uuid } from '#core/schemas'
 import { authorize, requirePlatform } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
 
-type AuditRecord = {
-  id: string
-  at: string
-  actor: string
-  action: string
-  subjectType: string
-  subjectId: string
-  detail: Record<string, unknown>
-  requestId: string | null
-}
+export const auditRecordSchema = z
+  .object({
+    id: uuid(),
+    at: instantOut(),
+    actor: z
+      .string()
+      .describe('`key:…`, `user:…`, `device:…`, `email:…` (who answered a message about alerts) or `system`.'),
+    action: z.string(),
+    subjectType: z.string(),
+    subjectId: z.string(),
+    detail: z.record(z.string(), z.unknown()),
+    requestId: z.string().nullable(),
+  })
+  .meta({ id: 'AuditRecord' })
+
+type AuditRecord = z.infer<typeof auditRecordSchema>
 
 type AuditFilter = {
   action?: string | undefined
@@ -24,17 +32,6 @@ type AuditFilter = {
   to?: Date | undefined
 }
 
-type AuditRow = {
-  id: string
-  at: Date
-  actor: string
-  action: string
-  subject_type: string
-  subject_id: string
-  detail: Record<string, unknown>
-  request_id: string | null
-}
-
 type AuditRequest = { filter: AuditFilter; page: PageRequest }
 
 /** The organization's audit records, newest first (`audit:read`). */
@@ -44,47 +41,30 @@ export async function listAudit(
 ): Promise<Page<AuditRecord>> {
   authorize(ctx.principal, organizationId, 'audit:read')
   await requireOrganization(ctx, organizationId)
-  return readAudit(ctx, organizationId, request)
+  return readAudit(ctx, 'organization_id = $organizationId', { organizationId }, request)
 }
 
 /** The audit records of the platform itself, which belong to no organization, newest first. Platform only. */
 export async function listPlatformAudit(ctx: FleetContext, request: AuditRequest): Promise<Page<AuditRecord>> {
   requirePlatform(ctx.principal)
-  return readAudit(ctx, null, request)
+  return readAudit(ctx, 'organization_id IS NULL', {}, request)
 }
 
-async function readAudit(
-  ctx: FleetContext,
-  organizationId: string | null,
-  { filter, page }: AuditRequest,
-): Promise<Page<AuditRecord>> {
-  const { rows } = await ctx.pool.query<AuditRow>(
-    `SELECT id, at, actor, action, subject_type, subject_id, detail, request_id FROM audit_entry
-      WHERE ${organizationId === null ? 'organization_id IS NULL AND $1::uuid IS NULL' : 'organization_id = $1'} AND ($2::uuid IS NULL OR id < $2)
-        AND ($3::text IS NULL OR action = $3) AND ($4::text IS NULL OR actor = $4) AND ($5::text IS NULL OR subject_id = $5)
-        AND ($6::timestamptz IS NULL OR at >= $6) AND ($7::timestamptz IS NULL OR at < $7)
-      ORDER BY id DESC LIMIT $8`,
-    [
-      organizationId,
-      page.after ?? null,
-      filter.action ?? null,
-      filter.actor ?? null,
-      filter.subjectId ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
-      page.limit + 1,
-    ],
+const readAudit = (
+  { pool }: FleetContext,
+  condition: string,
+  values: Record<string, unknown>,
+  { filter: { action, actor, subjectId, from, to }, page }: AuditRequest,
+): Promise<Page<AuditRecord>> =>
+  queryPage(
+    pool,
+    `SELECT id, at, actor, action, subject_type AS "subjectType", subject_id AS "subjectId", detail, request_id AS "requestId"
+     FROM audit_entry
+     WHERE ${condition} AND ($after::uuid IS NULL OR id < $after)
+       AND ($action::text IS NULL OR action = $action) AND ($actor::text IS NULL OR actor = $actor)
+       AND ($subjectId::text IS NULL OR subject_id = $subjectId)
+       AND ($from::timestamptz IS NULL OR at >= $from) AND ($to::timestamptz IS NULL OR at < $to)
+     ORDER BY id DESC LIMIT $limit`,
+    { ...values, action, actor, subjectId, from, to },
+    page,
   )
-  return pageOf(rows, page.limit, toAuditRecord)
-}
-
-const toAuditRecord = (row: AuditRow): AuditRecord => ({
-  id: row.id,
-  at: row.at.toISOString(),
-  actor: row.actor,
-  action: row.action,
-  subjectType: row.subject_type,
-  subjectId: row.subject_id,
-  detail: row.detail,
-  requestId: row.request_id,
-})

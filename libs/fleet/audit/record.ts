@@ -2,13 +2,12 @@ import type { FleetContext } from '#fleet/context'
 import type { Queryable } from '#postgres/pool'
 
 /**
- * An action on an object of an organization; null for one on the platform. `detail` contains names, ids, statuses and counts,
- * never a secret.
+ * An action on an object of an organization; null for one on the platform. `action` begins with the type of the object.
+ * `detail` contains names, ids, statuses and counts, never a secret.
  */
 type AuditAction = {
   organizationId: string | null
   action: string
-  subjectType: string
   subjectId: string
   detail?: Record<string, unknown>
 }
@@ -16,9 +15,20 @@ type AuditAction = {
 /** An action with its actor: `key:…`, `user:…`, `enrollment-key:…`, `email:…` (who answered a message) or `system`. */
 type AuditEntry = AuditAction & { actor: string; requestId?: string }
 
+type Caller = Pick<FleetContext, 'principal' | 'requestId'>
+
+/** Writes the audit row of what a caller did with one object, in the caller's transaction. */
+export const auditObject = (
+  caller: Caller,
+  connection: Queryable,
+  action: string,
+  { organizationId, id }: { organizationId: string; id: string },
+  detail: Record<string, unknown> = {},
+): Promise<void> => auditCaller(caller, connection, { organizationId, action, subjectId: id, detail })
+
 /** Writes the audit rows of what a caller did, in the caller's transaction. */
 export const auditCaller = (
-  { principal, requestId }: Pick<FleetContext, 'principal' | 'requestId'>,
+  { principal, requestId }: Caller,
   connection: Queryable,
   ...actions: AuditAction[]
 ): Promise<void> =>
@@ -49,7 +59,7 @@ export async function recordAudit(connection: Queryable, entries: readonly Audit
       entries.map((entry) => entry.organizationId),
       entries.map((entry) => entry.actor),
       entries.map((entry) => entry.action),
-      entries.map((entry) => entry.subjectType),
+      entries.map(({ action }) => action.slice(0, action.indexOf('.'))),
       entries.map((entry) => entry.subjectId),
       entries.map((entry) => JSON.stringify(entry.detail ?? {})),
       entries.map((entry) => entry.requestId ?? null),

@@ -1,32 +1,36 @@
-import { authorize } from '#fleet/access/principal'
+import { z } from 'zod'
 import type { FleetContext } from '#fleet/context'
 import { type DeviceFilter, matchingDevices } from '#fleet/devices/matching'
-import { type DeviceStatus, deviceStatuses } from '#fleet/devices/status'
-import { requireOrganization } from '#fleet/organizations/organizations'
-import { tenantTransaction } from '#fleet/tenant'
+import { deviceStatuses } from '#fleet/devices/status'
+import { inOrganization } from '#fleet/verbs'
+import { queryEntities } from '#postgres/entities'
 
-type ValueCount = { value: string; devices: number }
-type DeviceCounts = {
-  total: number
-  status: Record<DeviceStatus, number>
-  models: ValueCount[]
-  firmware: ValueCount[]
-  tags: ValueCount[]
-}
+const valueCounts = z.array(z.object({ value: z.string(), devices: z.int() }))
+
+export const deviceCountsSchema = z
+  .object({
+    total: z.int(),
+    status: z.record(z.enum(deviceStatuses), z.int()),
+    models: valueCounts.describe('The 200 most frequent models.'),
+    firmware: valueCounts.describe('The 200 most frequent firmware versions.'),
+    tags: valueCounts.describe('The 200 most frequent tags.'),
+  })
+  .meta({ id: 'DeviceCounts' })
+
+type DeviceCounts = z.infer<typeof deviceCountsSchema>
 
 /** The most frequent values of each list. */
 const maxValues = 200
 
 /** Counts the devices of an organization that match a filter (`device:read`). Throws 404, and 403 for a place. */
-export async function countDevices(
+export const countDevices = (
   ctx: FleetContext,
   { organizationId, filter }: { organizationId: string; filter: DeviceFilter },
-): Promise<DeviceCounts> {
-  authorize(ctx.principal, organizationId, 'device:read')
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
+): Promise<DeviceCounts> =>
+  inOrganization(ctx, { scope: 'device:read', organizationId }, async (connection) => {
     const { condition, values } = await matchingDevices(ctx, connection, { organizationId, filter })
-    const { rows } = await connection.query<{ list: string; value: string; devices: number }>(
+    const rows = await queryEntities<{ list: string; value: string; devices: number }>(
+      connection,
       `WITH matching AS MATERIALIZED (SELECT d.status, d.model, d.firmware, d.tags FROM device d WHERE ${condition})
        SELECT 'status' AS list, status AS value, count(*)::int AS devices FROM matching GROUP BY status
        UNION ALL
@@ -44,13 +48,11 @@ export async function countDevices(
     const byStatus = new Map(list('status').map(({ value, devices }) => [value, devices]))
     return {
       total: [...byStatus.values()].reduce((sum, devices) => sum + devices, 0),
-      status: Object.fromEntries(deviceStatuses.map((status) => [status, byStatus.get(status) ?? 0])) as Record<
-        DeviceStatus,
-        number
-      >,
+      status: Object.fromEntries(
+        deviceStatuses.map((status) => [status, byStatus.get(status) ?? 0]),
+      ) as DeviceCounts['status'],
       models: list('models'),
       firmware: list('firmware'),
       tags: list('tags'),
     }
   })
-}

@@ -1,5 +1,6 @@
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { auditDevice, type ConditionalChange, findDevice, tagDevice } from '#fleet/devices/device'
+import { type ConditionalChange, findDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
 import { releaseQuota } from '#fleet/organizations/subscriptions'
@@ -10,7 +11,7 @@ import { tenantTransaction } from '#fleet/tenant'
  * hides its telemetry from all readers at once. The erasure request removes the telemetry from storage later.
  */
 export async function deleteDevice(ctx: FleetContext, { deviceId, precondition }: ConditionalChange): Promise<void> {
-  const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:delete')
+  const { organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:delete')
   const formerOwners = await ctx.pool.query<{ organization_id: string }>(
     'SELECT DISTINCT organization_id FROM device_ownership WHERE device_id = $1',
     [deviceId],
@@ -18,22 +19,20 @@ export async function deleteDevice(ctx: FleetContext, { deviceId, precondition }
   const owners = new Set([organizationId, ...formerOwners.rows.map((row) => row.organization_id)])
   await tenantTransaction(ctx, [...owners], async (connection) => {
     const device = await findDevice(ctx, connection, deviceId, 'device:delete', true)
-    precondition(tagDevice(device))
+    precondition(device)
     await withdrawDeviceJobs(ctx, connection, device, 'deviceGone')
     await connection.query('DELETE FROM device_ownership WHERE device_id = $1', [deviceId])
+    const key = [device.organizationId, deviceId]
     await connection.query(
       'INSERT INTO erasure_request (device_id, organization_id) VALUES ($2, $1) ON CONFLICT (device_id) DO NOTHING',
-      [device.organization_id, deviceId],
+      key,
     )
-    await connection.query('DELETE FROM device WHERE organization_id = $1 AND id = $2', [
-      device.organization_id,
-      deviceId,
-    ])
+    await connection.query('DELETE FROM device WHERE organization_id = $1 AND id = $2', key)
     const facts = { serial: device.serial, name: device.name }
-    await auditDevice(ctx, connection, device, 'device.deleted', facts)
+    await auditObject(ctx, connection, 'device.deleted', device, facts)
     await publishEvents(connection, [
-      { organizationId: device.organization_id, type: 'device.deleted', payload: { deviceId, ...facts } },
+      { organizationId: device.organizationId, type: 'device.deleted', payload: { deviceId, ...facts } },
     ])
-    await releaseQuota(connection, device.organization_id, 1)
+    await releaseQuota(connection, device.organizationId, 1)
   })
 }

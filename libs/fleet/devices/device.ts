@@ -1,91 +1,69 @@
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { instantOut, uuid } from '#core/schemas'
 import { authorize, visibleOrganizations } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
-import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import type { DeviceStatus } from '#fleet/devices/status'
-import type { Queryable } from '#postgres/pool'
+import { deviceStatuses } from '#fleet/devices/status'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import { queryEntities } from '#postgres/entities'
+import type { Connection, Queryable } from '#postgres/pool'
 
-/** A device as the API returns it. */
-export type Device = {
-  id: string
-  organizationId: string
-  serial: string
-  name: string
-  model: string
-  tags: string[]
-  status: DeviceStatus
-  lastSeenAt: string | null
-  firmware: string | null
-  configProfile: { id: string; version: number } | null
-  location: { lat: number; lon: number; ts: string } | null
-  createdAt: string
-  updatedAt: string
-}
+export const deviceSchema = z
+  .object({
+    id: uuid(),
+    organizationId: uuid(),
+    serial: z.string(),
+    name: z.string(),
+    model: z.string(),
+    tags: z.array(z.string()),
+    status: z.enum(deviceStatuses),
+    lastSeenAt: instantOut().nullable(),
+    firmware: z.string().nullable(),
+    configProfile: z
+      .object({ id: uuid(), version: z.int() })
+      .nullable()
+      .describe('The profile last applied to the device.'),
+    location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).nullable(),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'Device' })
 
-export type DeviceRow = {
-  id: string
-  organization_id: string
-  serial: string
-  name: string
-  model: string
-  tags: string[]
-  status: DeviceStatus
-  last_seen_at: Date | null
-  firmware: string | null
-  config_profile_id: string | null
-  config_profile_version: number | null
-  last_lat: number | null
-  last_lon: number | null
-  last_fix_at: Date | null
-  revision: string
-  created_at: Date
-  updated_at: Date
-}
+export type Device = z.infer<typeof deviceSchema>
 
-/** The columns of a `DeviceRow`, for SELECT and RETURNING on `device` named `d`. */
-export const deviceColumns = `d.id, d.organization_id, d.serial, d.name, d.model, d.tags, d.status, d.last_seen_at,
-  d.firmware, d.config_profile_id, d.config_profile_version, d.last_lat, d.last_lon, d.last_fix_at, d.revision,
-  d.created_at, d.updated_at`
+/** The columns of a `Device` named `d`. A statement that sorts or filters many devices selects them for its page only. */
+export const deviceColumns = `d.id, d.organization_id AS "organizationId", d.serial, d.name, d.model, d.tags, d.status,
+  d.last_seen_at AS "lastSeenAt", d.firmware,
+  CASE WHEN d.config_profile_id IS NOT NULL AND d.config_profile_version IS NOT NULL
+    THEN json_build_object('id', d.config_profile_id, 'version', d.config_profile_version) END AS "configProfile",
+  CASE WHEN d.last_lat IS NOT NULL AND d.last_lon IS NOT NULL AND d.last_fix_at IS NOT NULL
+    THEN json_build_object('lat', d.last_lat, 'lon', d.last_lon,
+      'ts', to_char(d.last_fix_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END AS location,
+  d.created_at AS "createdAt", d.updated_at AS "updatedAt"`
 
-export const toDevice = (row: DeviceRow): Device => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  serial: row.serial,
-  name: row.name,
-  model: row.model,
-  tags: row.tags,
-  status: row.status,
-  lastSeenAt: row.last_seen_at?.toISOString() ?? null,
-  firmware: row.firmware,
-  configProfile:
-    row.config_profile_id === null || row.config_profile_version === null
-      ? null
-      : { id: row.config_profile_id, version: row.config_profile_version },
-  location:
-    row.last_lat === null || row.last_lon === null || row.last_fix_at === null
-      ? null
-      : { lat: row.last_lat, lon: row.last_lon, ts: row.last_fix_at.toISOString() },
-  createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
-})
+/** A device with the number of its last change, which telemetry does not count. */
+export type DeviceRevision = Device & { revision: string }
+
+/** The columns of a `DeviceRevision` named `d`. */
+export const revisionColumns = `${deviceColumns}, d.revision`
 
 /** Input of a verb that changes a device. `precondition` receives the device before the change and may throw 412. */
-export type ConditionalChange = { deviceId: string; precondition: (current: TaggedDevice) => void }
+export type ConditionalChange = { deviceId: string; precondition: (current: DeviceRevision) => void }
 
-/** A device with its entity tag and its revision. */
-export type TaggedDevice = { device: Device; tag: string; revision: string }
+/** A device with its entity tag. */
+export type TaggedDevice = { device: Device; tag: string }
 
 /**
  * Adds the entity tag `"<revision>-<digest>"`. Every report changes the digest, so `If-Match` compares only the revision:
  * an update must not fail because the device reported in the meantime.
  */
-export function tagDevice(row: DeviceRow): TaggedDevice {
-  const device = toDevice(row)
+export function tagDevice({ revision, ...device }: DeviceRevision): TaggedDevice {
   const digest = createHash('sha256').update(JSON.stringify(device)).digest('base64url').slice(0, 12)
-  return { device, tag: `"${row.revision}-${digest}"`, revision: row.revision }
+  return { device, tag: `"${revision}-${digest}"` }
 }
 
 /**
@@ -99,10 +77,10 @@ export async function findDevice(
   deviceId: string,
   scope: Scope,
   lock = false,
-): Promise<DeviceRow> {
-  const row = await findVisibleDevice(ctx, db, deviceId, lock)
-  authorize(ctx.principal, row.organization_id, scope)
-  return row
+): Promise<DeviceRevision> {
+  const device = await findVisibleDevice(ctx, db, deviceId, lock)
+  authorize(ctx.principal, device.organizationId, scope)
+  return device
 }
 
 /** Like `findDevice`, for a caller with any scope in the organization. The verb must check its own scope. */
@@ -111,29 +89,28 @@ export async function findVisibleDevice(
   db: Queryable,
   deviceId: string,
   lock = false,
-): Promise<DeviceRow> {
-  const { rows } = await db.query<DeviceRow>(
-    `SELECT ${deviceColumns} FROM device d
-      WHERE d.id = $1 AND ($2::uuid[] IS NULL OR d.organization_id = ANY($2))${lock ? ' FOR UPDATE' : ''}`,
-    [isUuid(deviceId) ? deviceId : null, visibleOrganizations(ctx.principal)],
+): Promise<DeviceRevision> {
+  const [device] = await queryEntities<DeviceRevision>(
+    db,
+    `SELECT ${revisionColumns} FROM device d
+      WHERE d.id = $id AND ($organizations::uuid[] IS NULL OR d.organization_id = ANY($organizations))${lock ? ' FOR UPDATE' : ''}`,
+    { id: isUuid(deviceId) ? deviceId : null, organizations: visibleOrganizations(ctx.principal) },
   )
-  const row = rows[0]
-  if (!row) throw notFound('device', deviceId)
-  return row
+  if (!device) throw notFound('device', deviceId)
+  return device
 }
 
-/** Writes the audit row of what the caller did to a device. */
-export const auditDevice = (
-  ctx: Pick<FleetContext, 'principal' | 'requestId'>,
-  connection: Queryable,
-  device: Pick<DeviceRow, 'id' | 'organization_id'>,
-  action: string,
-  detail?: Record<string, unknown>,
-): Promise<void> =>
-  auditCaller(ctx, connection, {
-    organizationId: device.organization_id,
-    action,
-    subjectType: 'device',
-    subjectId: device.id,
-    ...(detail === undefined ? {} : { detail }),
+/**
+ * Runs `work` with a device that was found, and locks it. For a verb that changes the device. Throws 402, 404 if it is gone
+ * meanwhile, and 403.
+ */
+export const changeDevice = <Result>(
+  ctx: FleetContext,
+  { id, organizationId }: Device,
+  scope: Scope,
+  work: (connection: Connection, device: DeviceRevision) => Promise<Result>,
+): Promise<Result> =>
+  tenantTransaction(ctx, [organizationId], async (connection) => {
+    await requireActiveSubscription(ctx, connection, organizationId)
+    return work(connection, await findDevice(ctx, connection, id, scope, true))
   })

@@ -1,4 +1,5 @@
 import { idsBefore } from '#core/ids'
+import { epochMs } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
 /** One entry of a device's event stream, without the part of the stream it comes from. */
@@ -24,40 +25,16 @@ export async function auditedEvents(
   { organizationId, deviceId, untilMs, limit }: EventQuery,
   wants: { status: boolean; change: boolean },
 ): Promise<DeviceEvent[]> {
-  const { rows } = await db.query<{
-    id: string
-    at: Date
-    actor: string
-    action: string
-    detail: Record<string, unknown>
-  }>(
-    `SELECT id, at, actor, action, detail FROM audit_entry
-     WHERE organization_id = $1 AND subject_id = $2 AND id < $3
+  const { rows } = await db.query<DeviceEvent>(
+    `SELECT 'audit:' || id AS id, ${epochMs('at')} AS "atMs", CASE WHEN action = '${statusChanged}' THEN 'status' ELSE 'change' END AS kind,
+       action, actor AS by, detail
+     FROM audit_entry
+     WHERE organization_id = $1 AND subject_id = $2 AND audit_entry.id < $3
        AND CASE WHEN action = '${statusChanged}' THEN $4::boolean ELSE $5::boolean END
-     ORDER BY id DESC LIMIT $6`,
+     ORDER BY audit_entry.id DESC LIMIT $6`,
     [organizationId, deviceId, idsBefore(untilMs + 1), wants.status, wants.change, limit],
   )
-  return rows.map(({ id, at, actor, action, detail }) => ({
-    id: `audit:${id}`,
-    atMs: at.getTime(),
-    kind: action === statusChanged ? 'status' : 'change',
-    action,
-    by: actor,
-    detail,
-  }))
-}
-
-type JobEventRow = {
-  job_id: string
-  batch_id: string | null
-  kind: string
-  sequence: string
-  at: Date
-  attempt: number
-  status: string
-  by: string
-  error_code: string | null
-  error_detail: string | null
+  return rows
 }
 
 /** The changes of the status of a device's jobs, from their creation on. */
@@ -65,10 +42,11 @@ export async function jobEvents(
   db: Queryable,
   { organizationId, deviceId, untilMs, limit }: EventQuery,
 ): Promise<DeviceEvent[]> {
-  const { rows } = await db.query<JobEventRow>(
-    `SELECT j.id AS job_id, j.batch_id, j.kind, e.sequence, e.at, e.attempt, e.status, e.by,
-       CASE WHEN e.status = j.status THEN j.error_code END AS error_code,
-       CASE WHEN e.status = j.status THEN j.error_detail END AS error_detail
+  const { rows } = await db.query<DeviceEvent>(
+    `SELECT 'job:' || j.id || ':' || lpad(e.sequence::text, 20, '0') AS id, ${epochMs('e.at')} AS "atMs", 'job' AS kind, e.status AS action, e.by,
+       json_build_object('jobId', j.id, 'batchId', j.batch_id, 'jobKind', j.kind, 'attempt', e.attempt,
+         'error', CASE WHEN e.status = j.status AND j.error_code IS NOT NULL
+           THEN json_build_object('code', j.error_code, 'detail', j.error_detail) END) AS detail
      FROM job j CROSS JOIN LATERAL (
        SELECT 0::bigint AS sequence, j.created_at AS at, 1 AS attempt, 'queued' AS status, j.created_by AS by
        UNION ALL
@@ -78,20 +56,7 @@ export async function jobEvents(
      ORDER BY e.at DESC, e.sequence DESC LIMIT $4`,
     [organizationId, deviceId, new Date(untilMs + 1), limit],
   )
-  return rows.map((row) => ({
-    id: `job:${row.job_id}:${row.sequence.padStart(20, '0')}`,
-    atMs: row.at.getTime(),
-    kind: 'job',
-    action: row.status,
-    by: row.by,
-    detail: {
-      jobId: row.job_id,
-      batchId: row.batch_id,
-      jobKind: row.kind,
-      attempt: row.attempt,
-      error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail },
-    },
-  }))
+  return rows
 }
 
 /** The names of the API keys among these actors that can act in the organization, by actor. */

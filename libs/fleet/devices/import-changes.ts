@@ -3,13 +3,13 @@ import type { FleetContext } from '#fleet/context'
 import type { NewDevice } from '#fleet/devices/register'
 import type { Connection } from '#postgres/pool'
 
-/** The row at `index`, whose serial a device already has. Without `hasTags`, the device keeps its tags. */
-export type ImportedChange = { index: number; device: NewDevice; hasTags: boolean }
+/** The row at `index`, whose serial the device with this id already has. Without `hasTags`, the device keeps its tags. */
+export type ImportedChange = { index: number; deviceId: string; device: NewDevice; hasTags: boolean }
 
 type ChangedRow = { place: number; id: string; changes: Record<string, unknown> }
 
 /**
- * Sets name, model and tags of devices by their serials, and writes an audit row for each device that changes. Returns the
+ * Sets name, model and tags of devices, and writes an audit row for each device that changes. Returns the
  * id of each device by the index of its row. The verb must authorize the caller.
  */
 export async function updateImported(
@@ -19,9 +19,9 @@ export async function updateImported(
   rows: readonly ImportedChange[],
 ): Promise<Map<number, string>> {
   if (rows.length === 0) return new Map()
-  const wanted = rows.map(({ device, hasTags }, place) => ({
+  const wanted = rows.map(({ deviceId, device, hasTags }, place) => ({
     place,
-    serial: device.serial,
+    id: deviceId,
     name: device.name,
     model: device.model,
     tags: hasTags ? device.tags : null,
@@ -30,8 +30,8 @@ export async function updateImported(
     `WITH target AS (
        SELECT d.id, d.name, d.model, d.tags, wanted.place, wanted.name AS next_name, wanted.model AS next_model,
          coalesce(wanted.tags, d.tags) AS next_tags
-       FROM jsonb_to_recordset($2::jsonb) AS wanted (place int, serial text, name text, model text, tags text[])
-       JOIN device d ON d.organization_id = $1 AND d.serial = wanted.serial
+       FROM jsonb_to_recordset($2::jsonb) AS wanted (place int, id uuid, name text, model text, tags text[])
+       JOIN device d ON d.organization_id = $1 AND d.id = wanted.id
        ORDER BY d.id FOR UPDATE OF d
      ), changed AS (
        UPDATE device d SET name = next_name, model = next_model, tags = next_tags, revision = revision + 1, updated_at = now()
@@ -51,7 +51,7 @@ export async function updateImported(
     ...found
       .filter(({ changes }) => Object.keys(changes).length > 0)
       .map(({ id, changes }) => ({
-        ...{ organizationId, action: 'device.updated', subjectType: 'device', subjectId: id },
+        ...{ organizationId, action: 'device.updated', subjectId: id },
         detail: changes,
       })),
   )

@@ -1,9 +1,10 @@
 import { ServiceError } from '#core/errors'
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
+import { insertDeviceTokens } from '#fleet/devices/credentials/tokens'
 import { type ImportedChange, updateImported } from '#fleet/devices/import-changes'
 import { insertDevices, type NewDevice } from '#fleet/devices/register'
-import { insertDeviceTokens } from '#fleet/devices/tokens'
+import { faultOfTags } from '#fleet/devices/tags'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import {
   countedDevices,
@@ -93,22 +94,24 @@ async function checkRows(
   rows: readonly ImportRow[],
   existing: DeviceImport['existing'],
 ) {
-  const known = await takenSerials(connection, entitlement.organizationId, rows)
-  const taken = new Set(existing === 'fail' ? known : [])
+  const known = await readSerials(connection, entitlement.organizationId, rows)
+  const taken = new Set<string>()
   const changeable: ImportedChange[] = []
   const failures = new Map<number, ImportFailure>()
   const creatable: Candidate[] = []
   for (const [index, row] of rows.entries()) {
-    if (!('device' in row)) failures.set(index, row)
-    else if (taken.has(row.device.serial)) failures.set(index, serialTaken(row.device.serial))
-    else if (known.has(row.device.serial)) {
-      taken.add(row.device.serial)
-      changeable.push({ index, device: row.device, hasTags: row.hasTags })
-    } else if (used + creatable.length >= entitlement.deviceQuota) failures.set(index, quotaExceeded(entitlement))
-    else {
-      taken.add(row.device.serial)
-      creatable.push({ index, device: row.device })
+    if (!('device' in row)) {
+      failures.set(index, row)
+      continue
     }
+    const { key = '', deviceId, tags = [] } = known.get(row.device.serial) ?? {}
+    const fault = faultOfTags(tags, row.device.tags)
+    if (fault !== undefined) failures.set(index, { code: 'invalid_row', detail: fault })
+    else if (taken.has(key) || (deviceId && existing === 'fail')) failures.set(index, serialTaken(row.device.serial))
+    else if (deviceId) changeable.push({ index, deviceId, device: row.device, hasTags: row.hasTags })
+    else if (used + creatable.length >= entitlement.deviceQuota) failures.set(index, quotaExceeded(entitlement))
+    else creatable.push({ index, device: row.device })
+    if (!failures.has(index)) taken.add(key)
   }
   return { creatable, changeable, failures }
 }
@@ -122,18 +125,38 @@ async function lockUsage(connection: Connection, organizationId: string): Promis
   return rows[0]?.device_count ?? 0
 }
 
-async function takenSerials(
+type KnownSerial = { key: string; deviceId?: string; tags?: string[] }
+
+/**
+ * What the database knows of each serial: the device that has it in any case or encoding, and a key that is equal for rows of the
+ * same device. Of two older devices, it is the one whose serial has the same spelling.
+ */
+async function readSerials(
   connection: Connection,
   organizationId: string,
   importRows: readonly ImportRow[],
-): Promise<Set<string>> {
-  const serials = importRows.flatMap((row) => ('device' in row ? [row.device.serial] : []))
-  const { rows } = await connection.query<{ serial: string }>(
-    'SELECT serial FROM device WHERE organization_id = $1 AND serial = ANY ($2::text[])',
-    [organizationId, serials],
+): Promise<Map<string, KnownSerial>> {
+  const serials = [...new Set(importRows.flatMap((row) => ('device' in row ? [row.device.serial] : [])))]
+  const { rows: asked } = await connection.query<{ serial: string; folded: string }>(
+    'SELECT serial, text_folded(serial) AS folded FROM unnest($1::text[]) AS asked (serial)',
+    [serials],
   )
-  return new Set(rows.map(({ serial }) => serial))
+  const { rows: found } = await connection.query<FoundDevice>(
+    `SELECT id, serial, text_folded(serial) AS folded, tags FROM devices_by_folded_serial($1, $2::text[])
+     ORDER BY shares_serial DESC`,
+    [organizationId, [...new Set(asked.map(({ folded }) => folded))]],
+  )
+  const bySerial = new Map(found.map((device) => [device.serial, device]))
+  const byFolded = new Map(found.map((device) => [device.folded, device]))
+  return new Map(
+    asked.map(({ serial, folded }) => {
+      const device = bySerial.get(serial) ?? byFolded.get(folded)
+      return [serial, device ? { key: device.id, deviceId: device.id, tags: device.tags } : { key: folded }]
+    }),
+  )
 }
+
+type FoundDevice = { id: string; serial: string; folded: string; tags: string[] }
 
 /** Rows per statement. The parameters of all rows at once would hold up the other requests of this process. */
 const insertedTogether = 1_000

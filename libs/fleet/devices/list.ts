@@ -1,17 +1,25 @@
 import { notFound } from '#core/errors'
 import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
-import { type DeviceFilter, searchPattern } from '#fleet/devices/matching'
+import { type Device, deviceColumns } from '#fleet/devices/device'
+import {
+  type DeviceConditions,
+  type DeviceFilter,
+  filterConditions,
+  isFoundSql,
+  searchPattern,
+  whereAll,
+} from '#fleet/devices/matching'
 import { type DeviceSort, readSorted } from '#fleet/devices/sorted'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
+import { queryEntities, queryEntity } from '#postgres/entities'
 
 /** The filter of a device list or export. */
 export type DeviceListFilter = DeviceFilter & { orgId?: string | undefined; deviceId?: string[] | undefined }
 
 /** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
-async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
+async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<Organizations> {
   if (orgId === undefined) return organizationsWith(ctx.principal, 'device:read')
   authorize(ctx.principal, orgId, 'device:read')
   await requireOrganization(ctx, orgId)
@@ -22,7 +30,7 @@ async function listedOrganizations(ctx: FleetContext, orgId: string | undefined)
 async function organizationOfPlace(
   ctx: FleetContext,
   placeId: string,
-  organizations: string[] | 'all',
+  organizations: Organizations,
 ): Promise<string[]> {
   const { rows } = await ctx.pool.query<{ organization_id: string }>(
     'SELECT organization_id FROM place WHERE id = $1 AND ($2::uuid[] IS NULL OR organization_id = ANY ($2))',
@@ -45,88 +53,84 @@ export async function listDevices(
     const selection = await sortedSelection(ctx, filter, organizations)
     return readSorted(ctx, selection, sort, page)
   }
-  const rows =
+  const devices =
     filter.q === undefined
       ? await selectDevices(ctx, filter, organizations, page)
       : await searchDevices(ctx, filter, searchPattern(filter.q), organizations, page)
-  return pageOf(rows, page.limit, toDevice)
+  return pageOf(devices, page.limit, (device) => device)
 }
+
+type Organizations = string[] | 'all'
 
 /** The conditions of a sorted list. A sorted list reads all matching rows anyway, so it searches in one statement. */
-async function sortedSelection(ctx: FleetContext, filter: DeviceListFilter, organizations: string[] | 'all') {
-  const { values, scope, bind, ...rest } = conditionsOf(filter, organizations, { limit: 0, after: undefined })
-  const conditions = [...scope, ...rest.conditions]
-  if (filter.q !== undefined) {
-    const pattern = searchPattern(filter.q)
-    const named = await organizationsNamed(ctx, pattern, organizations)
-    conditions.push(`(d.search LIKE ${bind(pattern)} OR d.organization_id = ANY(${bind(named)}::uuid[]))`)
-  }
-  return { values, conditions, bind }
+async function sortedSelection(
+  ctx: FleetContext,
+  filter: DeviceListFilter,
+  organizations: Organizations,
+): Promise<DeviceConditions> {
+  const all = both(organizationConditions(organizations), listConditions(filter))
+  if (filter.q === undefined) return all
+  const pattern = searchPattern(filter.q)
+  const named = await organizationsNamed(ctx, pattern, organizations)
+  const isFound = `(${isFoundSql()} OR d.organization_id = ANY($named::uuid[]))`
+  return both(all, { conditions: [isFound], values: { pattern, named } })
 }
 
-/**
- * Values and conditions of one statement. `scope`: those for the organizations and the page. A single organization becomes an
- * equality, which uses the index.
- */
-function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all', page: PageRequest) {
-  const values: unknown[] = []
-  const bind = (value: unknown) => `$${values.push(value)}`
-  const scope = [
-    ...(organizations === 'all'
-      ? []
-      : organizations.length === 1
-        ? [`d.organization_id = ${bind(organizations[0])}`]
-        : [`d.organization_id = ANY(${bind(organizations)}::uuid[])`]),
-    ...(page.after === undefined ? [] : [`d.id < ${bind(page.after)}`]),
-  ]
-  const conditions = [
-    ...(filter.status === undefined ? [] : [`d.status = ${bind(filter.status)}`]),
-    ...(filter.placeId === undefined
-      ? []
-      : [
-          `EXISTS (SELECT FROM place WHERE place.id = ${bind(filter.placeId)} AND place_contains(place, d.last_lat, d.last_lon))`,
-        ]),
-    ...(filter.deviceId === undefined ? [] : [`d.id = ANY(${bind(filter.deviceId)}::uuid[])`]),
-    ...(filter.tag === undefined ? [] : [`d.tags @> ${bind(filter.tag)}::text[]`]),
-  ]
-  return { values, scope, conditions, bind }
+const both = (one: DeviceConditions, other: DeviceConditions): DeviceConditions => ({
+  conditions: [...one.conditions, ...other.conditions],
+  values: { ...one.values, ...other.values },
+})
+
+/** A single organization becomes an equality, which uses the index. */
+function organizationConditions(organizations: Organizations): DeviceConditions {
+  if (organizations === 'all') return { conditions: [], values: {} }
+  return organizations.length === 1
+    ? { conditions: ['d.organization_id = $organizationId'], values: { organizationId: organizations[0] } }
+    : { conditions: ['d.organization_id = ANY($organizationIds::uuid[])'], values: { organizationIds: organizations } }
 }
 
-const whereAll = (conditions: readonly string[]): string =>
-  conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+const pageConditions = (organizations: Organizations, { after }: PageRequest): DeviceConditions =>
+  both(
+    organizationConditions(organizations),
+    after === undefined ? { conditions: [], values: {} } : { conditions: ['d.id < $after'], values: { after } },
+  )
 
-const selectSql = (where: string, limit: string): string =>
-  `SELECT ${deviceColumns} FROM device d ${where} ORDER BY d.id DESC LIMIT ${limit}`
+function listConditions({ deviceId, ...filter }: DeviceListFilter): DeviceConditions {
+  const conditions = filterConditions(filter)
+  if (deviceId === undefined) return conditions
+  return both(conditions, { conditions: ['d.id = ANY($deviceIds::uuid[])'], values: { deviceIds: deviceId } })
+}
+
+/** Returns SQL for the newest of the devices that `from` and `where` select, with the columns of a `Device`. */
+const newestSql = (from: string, where: string): string =>
+  `SELECT ${deviceColumns} FROM (SELECT * FROM ${from} d ${where} ORDER BY d.id DESC LIMIT $limit) d ORDER BY d.id DESC`
 
 async function selectDevices(
   ctx: FleetContext,
   filter: DeviceListFilter,
-  organizations: string[] | 'all',
+  organizations: Organizations,
   page: PageRequest,
-): Promise<DeviceRow[]> {
-  const { values, scope, conditions, bind } = conditionsOf(filter, organizations, page)
-  const where = whereAll([...scope, ...conditions])
-  const limit = bind(page.limit + 1)
-  const read = async (devices: string) => {
-    const text = `SELECT ${deviceColumns} FROM (${devices}) d ${whereAll(conditions)} ORDER BY d.id DESC LIMIT ${limit}`
-    return (await ctx.pool.query<DeviceRow>(text, values)).rows
-  }
+): Promise<Device[]> {
+  const scope = pageConditions(organizations, page)
+  const { conditions, values } = listConditions(filter)
+  const where = whereAll([...scope.conditions, ...conditions])
+  const all = { ...scope.values, ...values }
+  const read = (from: string, whereFrom: string) =>
+    queryEntities<Device>(ctx.pool, newestSql(from, whereFrom), { ...all, limit: page.limit + 1 })
   if (filter.tag !== undefined) {
     // The newest devices of several organizations can be far apart.
     const isDense = organizations === 'all' || organizations.length === 1
-    const newest = isDense
-      ? await read(`SELECT * FROM device d ${whereAll(scope)} ORDER BY d.id DESC LIMIT ${lookedThrough}`)
-      : []
-    if (newest.length > page.limit) return newest
+    const newest = `(SELECT * FROM device d ${whereAll(scope.conditions)} ORDER BY d.id DESC LIMIT ${lookedThrough})`
+    const found = isDense ? await read(newest, whereAll(conditions)) : []
+    if (found.length > page.limit) return found
     const matching = `SELECT d.id FROM device d ${where}`
-    if ((await estimatedRows(ctx, matching, values.slice(0, -1))) <= sortedAtMost) {
+    if ((await estimatedRows(ctx, matching, all)) <= sortedAtMost) {
       // OFFSET 0 prevents the search in order of the ids.
-      const newestIds = `SELECT id FROM (${matching} OFFSET 0) matching ORDER BY id DESC LIMIT ${limit}`
-      return read(`SELECT * FROM device WHERE id IN (${newestIds})`)
+      const newestIds = `SELECT id FROM (${matching} OFFSET 0) matching ORDER BY id DESC LIMIT $limit`
+      return read('device', `WHERE d.id IN (${newestIds})`)
     }
   }
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(where, limit), values)
-  return rows
+  return read('device', where)
 }
 
 /**
@@ -139,12 +143,14 @@ const lookedThrough = 2_000
 const sortedAtMost = 50_000
 
 /** Returns how many rows Postgres expects. */
-async function estimatedRows({ pool }: FleetContext, text: string, values: readonly unknown[]): Promise<number> {
-  const { rows } = await pool.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
-    `EXPLAIN (FORMAT JSON) ${text}`,
-    [...values],
-  )
-  return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
+async function estimatedRows(
+  { pool }: FleetContext,
+  statement: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  type Plan = { 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }
+  const plan = await queryEntity<Plan>(pool, `EXPLAIN (FORMAT JSON) ${statement}`, values)
+  return plan['QUERY PLAN'][0].Plan['Plan Rows']
 }
 
 /**
@@ -155,27 +161,23 @@ async function searchDevices(
   ctx: FleetContext,
   filter: DeviceListFilter,
   pattern: string,
-  organizations: string[] | 'all',
+  organizations: Organizations,
   page: PageRequest,
-): Promise<DeviceRow[]> {
+): Promise<Device[]> {
   const namedIds = await organizationsNamed(ctx, pattern, organizations)
   const others = organizations === 'all' ? 'all' : organizations.filter((id) => !namedIds.includes(id))
   const [ofNamed, ofOthers] = await Promise.all([
     namedIds.length > 0 ? selectDevices(ctx, filter, namedIds, page) : [],
     others === 'all' || others.length > 0 ? searchWithin(ctx, filter, pattern, others, page) : [],
   ])
-  const merged = new Map([...ofNamed, ...ofOthers].map((row) => [row.id, row]))
+  const merged = new Map([...ofNamed, ...ofOthers].map((device) => [device.id, device]))
   return [...merged.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
 }
 
 /** The ids of the organizations whose name matches. */
-async function organizationsNamed(
-  ctx: FleetContext,
-  pattern: string,
-  organizations: string[] | 'all',
-): Promise<string[]> {
+async function organizationsNamed(ctx: FleetContext, pattern: string, organizations: Organizations): Promise<string[]> {
   const { rows } = await ctx.pool.query<{ id: string }>(
-    'SELECT id FROM organization WHERE lower(name) LIKE $1 AND ($2::uuid[] IS NULL OR id = ANY($2))',
+    'SELECT id FROM organization WHERE text_folded(name) LIKE text_folded($1) AND ($2::uuid[] IS NULL OR id = ANY($2))',
     [pattern, organizations === 'all' ? null : organizations],
   )
   return rows.map(({ id }) => id)
@@ -185,19 +187,14 @@ async function organizationsNamed(
 // prevents the planner from using the index.
 const trigramInside = /[\p{L}\p{N}]{3}/u
 
-async function searchWithin(
+function searchWithin(
   ctx: FleetContext,
   filter: DeviceListFilter,
   pattern: string,
-  organizations: string[] | 'all',
+  organizations: Organizations,
   page: PageRequest,
-): Promise<DeviceRow[]> {
-  const { values, scope, conditions, bind } = conditionsOf(filter, organizations, page)
-  const searched = [
-    ...scope,
-    ...conditions,
-    `${trigramInside.test(pattern) ? 'd.search' : "(d.search || '')"} LIKE ${bind(pattern)}`,
-  ]
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(whereAll(searched), bind(page.limit + 1)), values)
-  return rows
+): Promise<Device[]> {
+  const { conditions, values } = both(pageConditions(organizations, page), listConditions(filter))
+  const statement = newestSql('device', whereAll([...conditions, isFoundSql(trigramInside.test(pattern))]))
+  return queryEntities(ctx.pool, statement, { ...values, pattern, limit: page.limit + 1 })
 }

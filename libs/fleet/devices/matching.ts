@@ -15,39 +15,68 @@ export type DeviceFilter = {
   placeId?: string | undefined
 }
 
-/** SQL condition on device `d`, with its values. */
-export type Matching = { condition: string; values: unknown[] }
+/** One SQL condition on device `d`, with its named parameters. */
+export type Matching = { condition: string; values: Record<string, unknown> }
 
-/** The pattern of a search for LIKE, in which wildcards are literal. */
-export const searchPattern = (q: string): string => `%${q.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`
+/** The pattern of a search for LIKE, in which wildcards are literal. Postgres folds it like the text it searches. */
+export const searchPattern = (q: string): string => `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`
+
+/** Device `d` matches the parameter `pattern`. Without `indexed`, Postgres does not use the index of trigrams. */
+export const isFoundSql = (indexed = true): string => {
+  const [search, folded] = ['search', 'search_folded'].map((column) =>
+    indexed ? `d.${column}` : `(d.${column} || '')`,
+  )
+  return `(d.search_folded IS NULL AND ${search} LIKE text_folded($pattern) OR ${folded} LIKE text_folded($pattern))`
+}
+
+/** SQL conditions on device `d` that must all hold, with their named parameters. */
+export type DeviceConditions = { conditions: string[]; values: Record<string, unknown> }
+
+export const whereAll = (conditions: readonly string[]): string =>
+  conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+
+/** The conditions for the members of a filter other than `q`. */
+export function filterConditions({ status, tag, placeId }: DeviceFilter): DeviceConditions {
+  const isInside =
+    'EXISTS (SELECT FROM place WHERE place.id = $placeId AND place_contains(place, d.last_lat, d.last_lon))'
+  return {
+    conditions: [
+      ...(status === undefined ? [] : ['d.status = $status']),
+      ...(placeId === undefined ? [] : [isInside]),
+      ...(tag === undefined ? [] : ['d.tags @> $tag::text[]']),
+    ],
+    values: {
+      ...(status !== undefined && { status }),
+      ...(placeId !== undefined && { placeId }),
+      ...(tag !== undefined && { tag }),
+    },
+  }
+}
 
 /**
- * The condition for the devices of an organization that match a filter; `first` is the number of its first parameter. The
- * verb must authorize the caller. Throws 404 for a place that the organization does not have, and 403 without `fleet:read`
- * for a place.
+ * The condition for the devices of an organization that match a filter. Its parameters are `organizationId` and the members
+ * of the filter. The verb must authorize the caller. Throws 404 for a place that the organization does not have, and 403
+ * without `fleet:read` for a place.
  */
 export async function matchingDevices(
   ctx: Pick<FleetContext, 'principal'>,
   db: Queryable,
-  { organizationId, filter, first = 1 }: { organizationId: string; filter: DeviceFilter; first?: number },
+  { organizationId, filter }: { organizationId: string; filter: DeviceFilter },
 ): Promise<Matching> {
-  const values: unknown[] = []
-  const bind = (value: unknown) => `$${values.push(value) + first - 1}`
-  const { status, q, tag, placeId } = filter
-  const conditions = [`d.organization_id = ${bind(organizationId)}`]
-  if (status !== undefined) conditions.push(`d.status = ${bind(status)}`)
-  if (tag !== undefined) conditions.push(`d.tags @> ${bind(tag)}::text[]`)
+  const { q, placeId } = filter
   if (placeId !== undefined) {
     authorize(ctx.principal, organizationId, 'fleet:read')
     await requirePlace(db, organizationId, placeId)
-    conditions.push(
-      `EXISTS (SELECT FROM place WHERE place.id = ${bind(placeId)} AND place_contains(place, d.last_lat, d.last_lon))`,
-    )
   }
-  if (q !== undefined && !(await isNamed(db, organizationId, searchPattern(q)))) {
-    conditions.push(`d.search LIKE ${bind(searchPattern(q))}`)
+  const pattern = q === undefined ? undefined : searchPattern(q)
+  const isSearch = pattern !== undefined && !(await isNamed(db, organizationId, pattern))
+  const { conditions, values } = filterConditions(filter)
+  return {
+    condition: ['d.organization_id = $organizationId', ...conditions, ...(isSearch ? [isFoundSql()] : [])].join(
+      ' AND ',
+    ),
+    values: { organizationId, ...values, ...(isSearch && { pattern }) },
   }
-  return { condition: conditions.join(' AND '), values }
 }
 
 async function requirePlace(db: Queryable, organizationId: string, placeId: string): Promise<void> {
@@ -60,9 +89,9 @@ async function requirePlace(db: Queryable, organizationId: string, placeId: stri
 
 /** A search that matches the organization's name matches all its devices. */
 async function isNamed(db: Queryable, organizationId: string, pattern: string): Promise<boolean> {
-  const { rowCount } = await db.query('SELECT FROM organization WHERE id = $1 AND lower(name) LIKE $2', [
-    organizationId,
-    pattern,
-  ])
+  const { rowCount } = await db.query(
+    'SELECT FROM organization WHERE id = $1 AND text_folded(name) LIKE text_folded($2)',
+    [organizationId, pattern],
+  )
   return Boolean(rowCount)
 }

@@ -3,11 +3,12 @@ import { newId } from '#core/ids'
 import { authorize } from '#fleet/access/principal'
 import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type DeviceRow, deviceColumns, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { type DeviceRevision, revisionColumns, type TaggedDevice, tagDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
+import { queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 export type NewDevice = { serial: string; name: string; model: string; tags: string[] }
@@ -29,10 +30,10 @@ export async function createDevice(
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
     await requireQuota(connection, entitlement)
     const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
-    const [row] = await insertDevices(connection, organizationId, [input], registrar)
-    if (!row) throw serialTaken(input.serial)
+    const [device] = await insertDevices(connection, organizationId, [input], registrar)
+    if (!device) throw serialTaken(input.serial)
     await reserveQuota(connection, entitlement, 1)
-    return tagDevice(row)
+    return tagDevice(device)
   })
 }
 
@@ -41,64 +42,69 @@ export const serialTaken = (serial: string): ServiceError =>
 
 /**
  * Inserts devices with their ownership, audit rows and events. Returns the rows in the order of the input, with undefined
- * for a serial that already exists. The caller reserves quota for the others.
+ * for a serial that already exists, also in another case or encoding. The caller reserves quota for the others.
  */
 export async function insertDevices(
   connection: Connection,
   organizationId: string,
   devices: readonly NewDevice[],
   registrar: Registrar,
-): Promise<(DeviceRow | undefined)[]> {
+): Promise<(DeviceRevision | undefined)[]> {
   const ids = devices.map(() => newId())
-  const { rows } = await connection.query<DeviceRow>(
+  const created = await queryEntities<DeviceRevision>(
+    connection,
     `WITH input AS (
-       SELECT * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
+       SELECT * FROM unnest($ids::uuid[], $serials::text[], $names::text[], $models::text[], $tags::jsonb[])
          AS i(id, serial, name, model, tags)
      ), created AS (
        INSERT INTO device AS d (id, organization_id, serial, name, model, tags, created_at, updated_at)
-       SELECT id, $1, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)),
+       SELECT id, $organizationId, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)),
          uuid_extract_timestamp(id), uuid_extract_timestamp(id)
        FROM input
-       ON CONFLICT (organization_id, serial) DO NOTHING
-       RETURNING ${deviceColumns}
+       ON CONFLICT DO NOTHING
+       RETURNING ${revisionColumns}
      ), owned AS (
        INSERT INTO device_ownership (device_id, organization_id, owned_from)
-       SELECT id, organization_id, created_at FROM created
+       SELECT id, "organizationId", "createdAt" FROM created
      )
      SELECT * FROM created`,
-    [
+    {
       organizationId,
       ids,
-      devices.map((device) => device.serial),
-      devices.map((device) => device.name),
-      devices.map((device) => device.model),
-      devices.map((device) => JSON.stringify(device.tags)),
-    ],
+      serials: devices.map(({ serial }) => serial),
+      names: devices.map(({ name }) => name),
+      models: devices.map(({ model }) => model),
+      tags: devices.map(({ tags }) => JSON.stringify(tags)),
+    },
   )
-  await publishCreated(connection, rows, registrar)
-  const byId = new Map(rows.map((row) => [row.id, row]))
+  await publishCreated(connection, created, registrar)
+  const byId = new Map(created.map((device) => [device.id, device]))
   return ids.map((id) => byId.get(id))
 }
 
-async function publishCreated(connection: Connection, rows: readonly DeviceRow[], registrar: Registrar): Promise<void> {
+async function publishCreated(
+  connection: Connection,
+  devices: readonly DeviceRevision[],
+  registrar: Registrar,
+): Promise<void> {
   await recordAudit(
     connection,
-    rows.map((row) => ({
-      organizationId: row.organization_id,
+    devices.map(({ id, organizationId, serial, name, model }) => ({
+      organizationId,
       actor: registrar.actor,
       action: 'device.created',
-      subjectType: 'device',
-      subjectId: row.id,
-      detail: { serial: row.serial, name: row.name, model: row.model },
+
+      subjectId: id,
+      detail: { serial, name, model },
       requestId: registrar.requestId,
     })),
   )
   await publishEvents(
     connection,
-    rows.map((row) => ({
-      organizationId: row.organization_id,
+    devices.map(({ id, organizationId, serial, name, model }) => ({
+      organizationId,
       type: 'device.created',
-      payload: { deviceId: row.id, serial: row.serial, name: row.name, model: row.model },
+      payload: { deviceId: id, serial, name, model },
     })),
   )
 }

@@ -4,6 +4,7 @@ import { type DeviceFilter, type Matching, matchingDevices } from '#fleet/device
 import { requireDevices } from '#fleet/devices/require-devices'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
+import { queryEntity } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /** Devices of an organization: by their ids, or all that match a filter. */
@@ -49,43 +50,47 @@ async function changeChunk(
   after: string | null,
 ): Promise<Chunk> {
   const { condition, values } = await selectionSql(ctx, connection, organizationId, devices)
-  const { rows } = await connection.query<TagReport & { last: string | null }>(
+  return queryEntity<Chunk>(
+    connection,
     `WITH selected AS (
        SELECT d.id, d.tags, ARRAY(
          SELECT tag FROM (
            SELECT tag, min(place) AS place
-           FROM unnest(d.tags || $2::text[]) WITH ORDINALITY AS kept (tag, place)
-           WHERE tag <> ALL ($3::text[]) GROUP BY tag
+           FROM unnest(d.tags || $add::text[]) WITH ORDINALITY AS kept (tag, place)
+           WHERE tag <> ALL ($remove::text[]) GROUP BY tag
          ) one ORDER BY place) AS next
-       FROM device d WHERE ${condition} AND ($4::uuid IS NULL OR d.id > $4)
+       FROM device d WHERE ${condition} AND ($after::uuid IS NULL OR d.id > $after)
        ORDER BY d.id LIMIT ${chunkSize} FOR UPDATE
      ), changed AS (
        UPDATE device d SET tags = selected.next, revision = revision + 1, updated_at = now()
        FROM selected
-       WHERE d.organization_id = $1 AND d.id = selected.id AND selected.next <> selected.tags
+       WHERE d.organization_id = $organizationId AND d.id = selected.id AND selected.next <> selected.tags
          AND cardinality(selected.next) <= ${maxTags}
        RETURNING d.id, d.tags
      ), audited AS (
        INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id, at)
-       SELECT entry.id, $1, $5, 'device.updated', 'device', entry.device_id, entry.detail, $6, uuid_extract_timestamp(entry.id)
+       SELECT entry.id, $organizationId, $actor, 'device.updated', 'device', entry.device_id, entry.detail, $requestId,
+         uuid_extract_timestamp(entry.id)
        FROM (SELECT uuidv7() AS id, changed.id AS device_id, jsonb_build_object('tags', changed.tags) AS detail FROM changed) entry
      )
      SELECT count(*)::int AS matched, (SELECT count(*)::int FROM changed) AS changed,
        (count(*) FILTER (WHERE cardinality(next) > ${maxTags}))::int AS refused,
        CASE WHEN count(*) = ${chunkSize} THEN (SELECT id FROM selected ORDER BY id DESC LIMIT 1) END AS last
      FROM selected`,
-    [organizationId, add, remove, after, ctx.principal.id, ctx.requestId, ...values],
+    { ...values, add, remove, after, actor: ctx.principal.id, requestId: ctx.requestId },
   )
-  return rows[0] ?? { matched: 0, changed: 0, refused: 0, last: null }
 }
 
-/** The condition of a selection; its parameters follow the six of `changeChunk`. */
+/** The condition of a selection, with the parameter `organizationId` and others. */
 async function selectionSql(
   ctx: FleetContext,
   connection: Connection,
   organizationId: string,
   devices: DeviceSelection,
 ): Promise<Matching> {
-  if ('filter' in devices) return matchingDevices(ctx, connection, { organizationId, filter: devices.filter, first: 7 })
-  return { condition: 'd.organization_id = $1 AND d.id = ANY ($7::uuid[])', values: [devices.deviceIds] }
+  if ('filter' in devices) return matchingDevices(ctx, connection, { organizationId, filter: devices.filter })
+  return {
+    condition: 'd.organization_id = $organizationId AND d.id = ANY ($deviceIds::uuid[])',
+    values: { organizationId, deviceIds: devices.deviceIds },
+  }
 }

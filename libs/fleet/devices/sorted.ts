@@ -1,6 +1,8 @@
 import type { FleetContext } from '#fleet/context'
-import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
+import { type Device, deviceColumns } from '#fleet/devices/device'
+import { type DeviceConditions, whereAll } from '#fleet/devices/matching'
 import { type Page, type PageRequest, pageBy } from '#fleet/paging'
+import { queryEntities } from '#postgres/entities'
 
 /** What a list can be sorted by. A device without a value comes first in ascending order. */
 const expressions = {
@@ -20,32 +22,31 @@ export type DeviceSort = SortKey | `-${SortKey}`
 const keys = Object.keys(expressions) as SortKey[]
 export const deviceSorts = keys.flatMap((key): DeviceSort[] => [key, `-${key}`])
 
-/** Conditions on device `d`, with their values. `bind` adds a value and returns its parameter. */
-type Selection = { values: unknown[]; conditions: string[]; bind: (value: unknown) => string }
-type SortedRow = DeviceRow & { sort_text: string }
+type SortedDevice = Device & { sortText: string }
 
 /**
- * A page of a sorted list. Devices with equal values are in the order of their ids. A device whose value changes between two
- * pages can be missing or appear twice.
+ * A page of a sorted list of the devices that meet all conditions. Devices with equal values are in the order of their ids. A
+ * device whose value changes between two pages can be missing or appear twice.
  */
 export async function readSorted(
   ctx: Pick<FleetContext, 'pool'>,
-  { values, conditions, bind }: Selection,
+  { values, conditions }: DeviceConditions,
   sort: DeviceSort,
-  page: PageRequest,
+  { limit, after }: PageRequest,
 ): Promise<Page<Device>> {
   const isDescending = sort.startsWith('-')
   const { sql, type } = expressions[(isDescending ? sort.slice(1) : sort) as SortKey]
   const [direction, comparison] = isDescending ? ['DESC', '<'] : ['ASC', '>']
-  if (page.after !== undefined) {
-    const [value, id] = JSON.parse(page.after) as [value: string, id: string]
-    conditions.push(`(${sql}, d.id) ${comparison} (${bind(value)}::${type}, ${bind(id)}::uuid)`)
-  }
-  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-  const { rows } = await ctx.pool.query<SortedRow>(
-    `SELECT ${deviceColumns}, (${sql})::text AS sort_text FROM device d ${where}
-      ORDER BY ${sql} ${direction}, d.id ${direction} LIMIT ${bind(page.limit + 1)}`,
-    values,
+  const [afterValue, afterId] = after === undefined ? [] : (JSON.parse(after) as [value: string, id: string])
+  const follows = `(${sql}, d.id) ${comparison} ($afterValue::${type}, $afterId::uuid)`
+  const order = `ORDER BY ${sql} ${direction}, d.id ${direction}`
+  const rows = await queryEntities<SortedDevice>(
+    ctx.pool,
+    `SELECT ${deviceColumns}, (${sql})::text AS "sortText" FROM (
+       SELECT * FROM device d ${whereAll([...conditions, ...(after === undefined ? [] : [follows])])} ${order} LIMIT $limit
+     ) d ${order}`,
+    { ...values, ...(after !== undefined && { afterValue, afterId }), limit: limit + 1 },
   )
-  return pageBy(rows, page.limit, toDevice, ({ sort_text, id }) => JSON.stringify([sort_text, id]))
+  const toDevice = ({ sortText: _, ...device }: SortedDevice): Device => device
+  return pageBy(rows, limit, toDevice, ({ sortText, id }) => JSON.stringify([sortText, id]))
 }

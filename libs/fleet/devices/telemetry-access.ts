@@ -2,7 +2,9 @@ import { insufficientScope, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { holds, visibleOrganizations } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
+import { intervalsSql } from '#fleet/devices/ownership'
 import { planNamed } from '#fleet/organizations/plans'
+import { epochMs } from '#postgres/entities'
 
 /** A part of a device's history that the caller may read: the time in [fromMs, toMs) in which an organization owned it. */
 type OwnedInterval = {
@@ -25,22 +27,15 @@ export type ReadableDevice = {
   lastSeenMs: number | null
 }
 
-type OwnershipRow = {
-  organization_id: string
-  owned_from: Date | null
-  owned_to: Date | null
+type OwnershipRow = Pick<OwnedInterval, 'organizationId' | 'fromMs' | 'toMs'> & {
   plan: string
-  last_seen_at: Date | null
+  lastSeenMs: number | null
 }
 
-// The window function runs before the filter on the caller's organizations, so that only the first owner has no start.
 const ownershipSql = `
-  SELECT owned.organization_id, owned.owned_from, owned.owned_to, organization.plan, device.last_seen_at
-  FROM (
-    SELECT device_id, organization_id, owned_to, owned_from AS started,
-           CASE WHEN owned_from > min(owned_from) OVER () THEN owned_from END AS owned_from
-    FROM device_ownership WHERE device_id = $1
-  ) owned
+  SELECT owned.organization_id AS "organizationId", ${epochMs('owned.owned_from')} AS "fromMs", ${epochMs('owned.owned_to')} AS "toMs",
+    organization.plan, ${epochMs('device.last_seen_at')} AS "lastSeenMs"
+  FROM (${intervalsSql('device_id = $1')}) owned
   JOIN organization ON organization.id = owned.organization_id
   LEFT JOIN device ON device.id = owned.device_id AND device.organization_id = owned.organization_id
                   AND owned.owned_to IS NULL
@@ -63,17 +58,17 @@ export async function readableTelemetry(
   const ownership = { name: 'device-ownership', text: ownershipSql, values }
   const { rows } = await ctx.pool.query<OwnershipRow>(ownership)
   if (rows.length === 0) throw notFound('device', deviceId)
-  const readable = rows.filter((row) => holds(principal, row.organization_id, 'telemetry:read'))
+  const readable = rows.filter((row) => holds(principal, row.organizationId, 'telemetry:read'))
   if (readable.length === 0) throw insufficientScope('telemetry:read')
   return {
     deviceId: deviceId.toLowerCase(),
-    lastSeenMs: readable.find((row) => row.last_seen_at)?.last_seen_at?.getTime() ?? null,
-    intervals: readable.map((row) => ({
-      organizationId: row.organization_id,
-      fromMs: row.owned_from?.getTime() ?? null,
-      toMs: row.owned_to?.getTime() ?? null,
-      historyDays: planNamed(ctx.plans, row.plan).historyDays,
-      sensitive: holds(principal, row.organization_id, 'device:sensitive'),
+    lastSeenMs: readable.find(({ lastSeenMs }) => lastSeenMs !== null)?.lastSeenMs ?? null,
+    intervals: readable.map(({ organizationId, fromMs, toMs, plan }) => ({
+      organizationId,
+      fromMs,
+      toMs,
+      historyDays: planNamed(ctx.plans, plan).historyDays,
+      sensitive: holds(principal, organizationId, 'device:sensitive'),
     })),
   }
 }

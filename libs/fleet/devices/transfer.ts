@@ -4,9 +4,10 @@ import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import {
   type ConditionalChange,
-  type DeviceRow,
-  deviceColumns,
+  type Device,
+  type DeviceRevision,
   findDevice,
+  revisionColumns,
   type TaggedDevice,
   tagDevice,
 } from '#fleet/devices/device'
@@ -15,6 +16,7 @@ import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
 import { releaseQuota, requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
+import { queryEntity } from '#postgres/entities'
 import { isUniqueViolation } from '#postgres/errors'
 import type { Connection } from '#postgres/pool'
 
@@ -27,23 +29,23 @@ type Transfer = ConditionalChange & { toOrgId: string; reason?: string | undefin
  */
 export async function transferDevice(ctx: FleetContext, transfer: Transfer): Promise<TaggedDevice> {
   const { deviceId, toOrgId, precondition } = transfer
-  const { organization_id: fromOrgId } = await findDevice(ctx, ctx.pool, deviceId, 'device:transfer')
+  const { organizationId: fromOrgId } = await findDevice(ctx, ctx.pool, deviceId, 'device:transfer')
   await requireDestination(ctx, toOrgId)
   return tenantTransaction(ctx, [fromOrgId, toOrgId], async (connection) => {
     await requireActiveSubscription(ctx, connection, fromOrgId)
     const destination = await requireActiveSubscription(ctx, connection, toOrgId)
     const before = await findDevice(ctx, connection, deviceId, 'device:transfer', true)
-    const isUnchanged = before.organization_id === toOrgId
+    const isUnchanged = before.organizationId === toOrgId
     if (!isUnchanged) await requireQuota(connection, destination)
-    precondition(tagDevice(before))
+    precondition(before)
     if (isUnchanged) throw conflict('same_organization', 'The device already belongs to this organization.')
     await withdrawDeviceJobs(ctx, connection, before, 'deviceGone')
     await leaveOrganization(connection, before)
     const after = await moveRow(connection, before, toOrgId)
     await publishTransfer(ctx, connection, before, transfer)
-    await lockCounters(connection, [before.organization_id, toOrgId])
+    await lockCounters(connection, [before.organizationId, toOrgId])
     await reserveQuota(connection, destination, 1)
-    await releaseQuota(connection, before.organization_id, 1)
+    await releaseQuota(connection, before.organizationId, 1)
     return tagDevice(after)
   })
 }
@@ -62,8 +64,8 @@ const lockCounters = (connection: Connection, organizationIds: readonly string[]
     [organizationIds],
   )
 
-async function leaveOrganization(connection: Connection, device: DeviceRow): Promise<void> {
-  const key = [device.organization_id, device.id]
+async function leaveOrganization(connection: Connection, device: Device): Promise<void> {
+  const key = [device.organizationId, device.id]
   await connection.query('DELETE FROM device_group_member WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_identifier WHERE organization_id = $1 AND device_id = $2', key)
@@ -73,38 +75,35 @@ async function leaveOrganization(connection: Connection, device: DeviceRow): Pro
   )
 }
 
-async function moveRow(connection: Connection, before: DeviceRow, toOrgId: string): Promise<DeviceRow> {
-  try {
-    const { rows } = await connection.query<DeviceRow>(
-      `WITH owned AS (
-         INSERT INTO device_ownership (device_id, organization_id, owned_from) VALUES ($2, $3, now())
-       )
-       UPDATE device d
-          SET organization_id = $3, status = CASE WHEN status = 'disabled' THEN status ELSE 'provisioning' END,
-              last_seen_at = NULL, reporting_interval_s = NULL, fault = NULL, last_lat = NULL, last_lon = NULL,
-              last_fix_at = now(), config_profile_id = NULL, config_profile_version = NULL, announced_dwell = NULL,
-              revision = revision + 1, updated_at = now()
-        WHERE organization_id = $1 AND id = $2 RETURNING ${deviceColumns}`,
-      [before.organization_id, before.id, toOrgId],
-    )
-    if (!rows[0]) throw new Error('The locked device was not found.')
-    return rows[0]
-  } catch (error) {
-    if (isUniqueViolation(error, 'device_serial_taken')) throw serialTaken(before.serial)
-    throw error
-  }
+function moveRow(connection: Connection, before: Device, toOrgId: string): Promise<DeviceRevision> {
+  return queryEntity<DeviceRevision>(
+    connection,
+    `WITH owned AS (
+       INSERT INTO device_ownership (device_id, organization_id, owned_from) VALUES ($id, $toOrgId, now())
+     )
+     UPDATE device d
+        SET organization_id = $toOrgId, status = CASE WHEN status = 'disabled' THEN status ELSE 'provisioning' END,
+            last_seen_at = NULL, reporting_interval_s = NULL, fault = NULL, last_lat = NULL, last_lon = NULL,
+            last_fix_at = now(), shares_serial = false, config_profile_id = NULL, config_profile_version = NULL, announced_dwell = NULL,
+            revision = revision + 1, updated_at = now()
+      WHERE organization_id = $organizationId AND id = $id RETURNING ${revisionColumns}`,
+    { organizationId: before.organizationId, id: before.id, toOrgId },
+  ).catch((error: unknown) => {
+    const isTaken = ['device_serial_taken', 'device_folded_serial_taken'].some((name) => isUniqueViolation(error, name))
+    throw isTaken ? serialTaken(before.serial) : error
+  })
 }
 
 /** Writes audit rows and events for both organizations. Each refers to the other organization only by its id. */
 async function publishTransfer(
   ctx: FleetContext,
   connection: Connection,
-  before: DeviceRow,
+  before: Device,
   { toOrgId, reason }: Transfer,
 ): Promise<void> {
-  const detail = { fromOrganizationId: before.organization_id, toOrganizationId: toOrgId, reason: reason ?? null }
-  const organizationIds = [before.organization_id, toOrgId]
-  const subject = { action: 'device.transferred', subjectType: 'device', subjectId: before.id, detail }
+  const detail = { fromOrganizationId: before.organizationId, toOrganizationId: toOrgId, reason: reason ?? null }
+  const organizationIds = [before.organizationId, toOrgId]
+  const subject = { action: 'device.transferred', subjectId: before.id, detail }
   await auditCaller(ctx, connection, ...organizationIds.map((organizationId) => ({ organizationId, ...subject })))
   await publishEvents(
     connection,

@@ -1,18 +1,20 @@
 import { badRequest } from '#core/errors'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import {
-  auditDevice,
   type ConditionalChange,
-  type DeviceRow,
-  deviceColumns,
+  changeDevice,
+  type Device,
+  type DeviceRevision,
   findDevice,
+  revisionColumns,
   type TaggedDevice,
   tagDevice,
 } from '#fleet/devices/device'
 import { type DeviceStatus, publishStatusChanges } from '#fleet/devices/status'
+import { requireTags } from '#fleet/devices/tags'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
-import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import { tenantTransaction } from '#fleet/tenant'
+import { queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /** One device (`device:read`). Throws 404. */
@@ -37,12 +39,11 @@ export async function updateDevice(
   ctx: FleetContext,
   { deviceId, change, precondition }: ConditionalChange & { change: DeviceChange },
 ): Promise<TaggedDevice> {
-  const { organization_id: organizationId, serial } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
-  refuseSerialChange(change, serial)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireActiveSubscription(ctx, connection, organizationId)
-    const before = await findDevice(ctx, connection, deviceId, 'device:update', true)
-    precondition(tagDevice(before))
+  const found = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
+  refuseSerialChange(change, found.serial)
+  return changeDevice(ctx, found, 'device:update', async (connection, before) => {
+    precondition(before)
+    requireTags(before.tags, change.tags)
     const after = await writeChange(connection, before, change)
     await publishChange(ctx, connection, before, after)
     if (after.status === 'disabled' && before.status !== 'disabled') {
@@ -55,7 +56,7 @@ export async function updateDevice(
 function refuseSerialChange(change: DeviceChange, serial: string): void {
   const refuse = (pointer: string, code: string, detail: string) =>
     badRequest(detail, [{ pointer, code, detail }], code === 'serial_immutable' ? code : undefined)
-  if (change.serial !== undefined && change.serial !== serial) {
+  if (change.serial !== undefined && change.serial !== serial.normalize()) {
     throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed.')
   }
   const { name, model, tags, status } = change
@@ -64,42 +65,36 @@ function refuseSerialChange(change: DeviceChange, serial: string): void {
   }
 }
 
-async function writeChange(connection: Connection, before: DeviceRow, change: DeviceChange): Promise<DeviceRow> {
-  const { rows } = await connection.query<DeviceRow>(
+async function writeChange(
+  connection: Connection,
+  before: DeviceRevision,
+  { name, model, tags, status }: DeviceChange,
+): Promise<DeviceRevision> {
+  const [after = before] = await queryEntities<DeviceRevision>(
+    connection,
     `UPDATE device d
-        SET name = COALESCE($3, name), model = COALESCE($6, model), tags = COALESCE($4, tags), status = COALESCE($5, status),
-            fault = CASE WHEN $5::text IS NULL THEN fault END, revision = revision + 1, updated_at = now()
-      WHERE organization_id = $1 AND id = $2
+        SET name = COALESCE($name, name), model = COALESCE($model, model), tags = COALESCE($tags, tags),
+            status = COALESCE($status, status), fault = CASE WHEN $status::text IS NULL THEN fault END,
+            revision = revision + 1, updated_at = now()
+      WHERE organization_id = $organizationId AND id = $id
         AND (name, tags, status, model)
-          IS DISTINCT FROM (COALESCE($3, name), COALESCE($4, tags), COALESCE($5, status), COALESCE($6, model))
-      RETURNING ${deviceColumns}`,
-    [
-      before.organization_id,
-      before.id,
-      change.name ?? null,
-      change.tags ?? null,
-      change.status ?? null,
-      change.model ?? null,
-    ],
+          IS DISTINCT FROM (COALESCE($name, name), COALESCE($tags, tags), COALESCE($status, status), COALESCE($model, model))
+      RETURNING ${revisionColumns}`,
+    { organizationId: before.organizationId, id: before.id, name, model, tags, status },
   )
-  return rows[0] ?? before
+  return after
 }
 
-async function publishChange(
-  ctx: FleetContext,
-  connection: Connection,
-  before: DeviceRow,
-  after: DeviceRow,
-): Promise<void> {
+async function publishChange(ctx: FleetContext, connection: Connection, before: Device, after: Device): Promise<void> {
   if (after === before) return
   const edited = {
     ...(after.name === before.name ? {} : { name: after.name }),
     ...(after.model === before.model ? {} : { model: after.model }),
     ...(after.tags.join('\n') === before.tags.join('\n') ? {} : { tags: after.tags }),
   }
-  if (Object.keys(edited).length > 0) await auditDevice(ctx, connection, after, 'device.updated', edited)
+  if (Object.keys(edited).length > 0) await auditObject(ctx, connection, 'device.updated', after, edited)
   if (after.status === before.status) return
-  const change = { deviceId: after.id, organizationId: after.organization_id, from: before.status, to: after.status }
+  const change = { deviceId: after.id, organizationId: after.organizationId, from: before.status, to: after.status }
   const cause = { actor: ctx.principal.id, requestId: ctx.requestId, reason: 'request' }
   await publishStatusChanges(connection, [change], cause)
 }

@@ -1,19 +1,17 @@
-import { conflict, notFound } from '#core/errors'
-import { isUuid, newId } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { conflict } from '#core/errors'
+import { newId } from '#core/ids'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import {
   type FirmwareImage,
   type FirmwareReference,
-  type FirmwareRow,
+  firmwareAccess,
   firmwareColumns,
-  toFirmwareImage,
+  redactImage,
 } from '#fleet/firmware/read'
 import { requireWithinLimit } from '#fleet/organizations/limits'
-import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import { tenantTransaction } from '#fleet/tenant'
+import { changeObject, createObject } from '#fleet/verbs'
+import { queryEntity } from '#postgres/entities'
 import { isUniqueViolation } from '#postgres/errors'
 
 type NewFirmware = {
@@ -30,55 +28,35 @@ type NewFirmware = {
  * Adds a firmware image to the catalogue (`job:create`, which also allows updates without the catalogue). Throws 402, and
  * 409 `firmware_taken` or `limit_reached`.
  */
-export async function addFirmware(
+export const addFirmware = (
   ctx: FleetContext,
-  { organizationId, ...image }: NewFirmware,
-): Promise<FirmwareImage> {
-  authorize(ctx.principal, organizationId, 'job:create')
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireActiveSubscription(ctx, connection, organizationId)
+  { organizationId, version, url, sha256, sizeBytes, models = [], notes }: NewFirmware,
+): Promise<FirmwareImage> =>
+  createObject(ctx, { scope: 'job:create', organizationId }, async (connection) => {
     const id = newId()
-    const { rows } = await connection
-      .query<FirmwareRow>(
-        `INSERT INTO firmware_image (id, organization_id, version, url, sha256, size_bytes, models, notes, created_by, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, uuid_extract_timestamp($1)) RETURNING ${firmwareColumns}`,
-        [
-          id,
-          organizationId,
-          image.version,
-          image.url,
-          image.sha256,
-          image.sizeBytes ?? null,
-          image.models ?? [],
-          image.notes ?? null,
-          ctx.principal.id,
-        ],
-      )
-      .catch(rejectTaken)
-    const detail = { version: image.version, models: image.models ?? [] }
-    const subject = { organizationId, subjectType: 'firmware_image', subjectId: id }
-    await auditCaller(ctx, connection, { ...subject, action: 'firmware_image.added', detail })
+    const image = await queryEntity<FirmwareImage>(
+      connection,
+      `INSERT INTO firmware_image (id, organization_id, version, url, sha256, size_bytes, models, notes, created_by, created_at)
+       VALUES ($id, $organizationId, $version, $url, $sha256, $sizeBytes, $models, $notes, $createdBy, uuid_extract_timestamp($id))
+       RETURNING ${firmwareColumns}`,
+      { id, organizationId, version, url, sha256, sizeBytes, models, notes, createdBy: ctx.principal.id },
+    ).catch(rejectTaken)
+    await auditObject(ctx, connection, 'firmware_image.added', { organizationId, id }, { version, models })
     await requireWithinLimit(ctx, connection, { organizationId, limit: 'firmwareImages' })
-    const [row] = rows
-    if (!row) throw new Error('The firmware image was not written.')
-    return toFirmwareImage(row)
+    return redactImage(image)
   })
-}
 
 /** Removes a firmware image from the catalogue (`job:create`). Jobs that use it continue. Throws 404 and 402. */
-export async function deleteFirmware(ctx: FleetContext, { organizationId, imageId }: FirmwareReference): Promise<void> {
-  await authorizeObject(ctx, organizationId, 'job:create', 'firmware image', imageId)
-  await tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireActiveSubscription(ctx, connection, organizationId)
-    const { rows } = await connection.query<{ version: string }>(
-      'DELETE FROM firmware_image WHERE organization_id = $1 AND id = $2 RETURNING version',
-      [organizationId, isUuid(imageId) ? imageId : null],
+export const deleteFirmware = (ctx: FleetContext, reference: FirmwareReference): Promise<void> =>
+  changeObject(ctx, firmwareAccess(reference, 'job:create'), async (connection) => {
+    const { organizationId, imageId } = reference
+    const detail = await queryEntity<{ version: string }>(
+      connection,
+      'DELETE FROM firmware_image WHERE organization_id = $organizationId AND id = $imageId RETURNING version',
+      reference,
     )
-    if (!rows[0]) throw notFound('firmware image', imageId)
-    const subject = { organizationId, subjectType: 'firmware_image', subjectId: imageId }
-    await auditCaller(ctx, connection, { ...subject, action: 'firmware_image.deleted', detail: rows[0] })
+    await auditObject(ctx, connection, 'firmware_image.deleted', { organizationId, id: imageId }, detail)
   })
-}
 
 function rejectTaken(error: unknown): never {
   if (!isUniqueViolation(error, 'firmware_image_taken')) throw error

@@ -1,15 +1,12 @@
 import { conflict } from '#core/errors'
 import { newId } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type GroupReference, type GroupRevision, lockGroup, readGroup } from '#fleet/groups/read'
+import { type GroupReference, type GroupRevision, groupAccess, readGroup } from '#fleet/groups/read'
 import { requireWithinLimit } from '#fleet/organizations/limits'
-import { featureNotInPlan, requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import { tenantTransaction } from '#fleet/tenant'
+import { type Entitlement, featureNotInPlan } from '#fleet/organizations/subscriptions'
+import { changeObject, createObject } from '#fleet/verbs'
 import { isUniqueViolation } from '#postgres/errors'
-import type { Queryable } from '#postgres/pool'
 
 type NewGroup = { organizationId: string; name: string; smartTags?: string[] | undefined }
 
@@ -22,83 +19,63 @@ type GroupUpdate = GroupDeletion & { change: { name?: string | undefined; smartT
  * Creates a group (`group:write`). Throws 402, 403 `plan_feature` for smart tags the plan does not include, and 409
  * `group_name_taken` or `limit_reached`.
  */
-export async function createGroup(ctx: FleetContext, { organizationId, ...input }: NewGroup): Promise<GroupRevision> {
-  authorize(ctx.principal, organizationId, 'group:write')
-  const id = newId()
-  const smartTags = input.smartTags ?? []
-  return rejectTakenName(() =>
-    tenantTransaction(ctx, [organizationId], async (connection) => {
-      const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
-      if (smartTags.length > 0 && !entitlement.plan.smartTagGroups) throw featureNotInPlan('smartTagGroups')
-      await connection.query(
+export const createGroup = (
+  ctx: FleetContext,
+  { organizationId, name, smartTags = [] }: NewGroup,
+): Promise<GroupRevision> =>
+  createObject(ctx, { scope: 'group:write', organizationId }, async (connection, entitlement) => {
+    requireSmartTags(entitlement, smartTags)
+    const groupId = newId()
+    await connection
+      .query(
         `INSERT INTO device_group (id, organization_id, name, smart_tags, created_at, updated_at)
          VALUES ($1, $2, $3, $4, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
-        [id, organizationId, input.name, smartTags],
+        [groupId, organizationId, name, smartTags],
       )
-      await auditGroup(ctx, connection, organizationId, id, 'group.created', { name: input.name, smartTags })
-      await requireWithinLimit(ctx, connection, { organizationId, limit: 'groups' })
-      return readGroup(connection, entitlement, id)
-    }),
-  )
-}
+      .catch(rejectTakenName)
+    await auditObject(ctx, connection, 'group.created', { organizationId, id: groupId }, { name, smartTags })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'groups' })
+    return readGroup(connection, entitlement, groupId)
+  })
 
 /**
  * Changes name or smart tags (`group:write`). Throws 404, 402, 403 `plan_feature`, and 409 `group_name_taken`.
  */
-export async function updateGroup(
+export const updateGroup = (
   ctx: FleetContext,
-  { organizationId, groupId, change, precondition }: GroupUpdate,
-): Promise<GroupRevision> {
-  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
-  return rejectTakenName(() =>
-    tenantTransaction(ctx, [organizationId], async (connection) => {
-      await lockGroup(connection, organizationId, groupId)
-      const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
-      if (change.smartTags?.length && !entitlement.plan.smartTagGroups) throw featureNotInPlan('smartTagGroups')
-      precondition(await readGroup(connection, entitlement, groupId))
-      await connection.query(
+  { change, precondition, ...reference }: GroupUpdate,
+): Promise<GroupRevision> =>
+  changeObject(ctx, groupAccess(reference, 'group:write'), async (connection, entitlement) => {
+    const { organizationId, groupId } = reference
+    requireSmartTags(entitlement, change.smartTags)
+    precondition(await readGroup(connection, entitlement, groupId))
+    await connection
+      .query(
         `UPDATE device_group SET name = coalesce($3, name), smart_tags = coalesce($4, smart_tags),
            revision = revision + 1, updated_at = now()
          WHERE organization_id = $1 AND id = $2`,
         [organizationId, groupId, change.name ?? null, change.smartTags ?? null],
       )
-      await auditGroup(ctx, connection, organizationId, groupId, 'group.updated', change)
-      return readGroup(connection, entitlement, groupId)
-    }),
-  )
-}
+      .catch(rejectTakenName)
+    await auditObject(ctx, connection, 'group.updated', { organizationId, id: groupId }, change)
+    return readGroup(connection, entitlement, groupId)
+  })
 
 /** Deletes a group, but not its devices (`group:write`). Throws 404 and 402. */
-export async function deleteGroup(
-  ctx: FleetContext,
-  { organizationId, groupId, precondition }: GroupDeletion,
-): Promise<void> {
-  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
-  await tenantTransaction(ctx, [organizationId], async (connection) => {
-    await lockGroup(connection, organizationId, groupId)
-    const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
+export const deleteGroup = (ctx: FleetContext, { precondition, ...reference }: GroupDeletion): Promise<void> =>
+  changeObject(ctx, groupAccess(reference, 'group:write'), async (connection, entitlement) => {
+    const { organizationId, groupId } = reference
     const current = await readGroup(connection, entitlement, groupId)
     precondition(current)
     await connection.query('DELETE FROM device_group WHERE organization_id = $1 AND id = $2', [organizationId, groupId])
-    await auditGroup(ctx, connection, organizationId, groupId, 'group.deleted', { name: current.group.name })
+    await auditObject(ctx, connection, 'group.deleted', { organizationId, id: groupId }, { name: current.group.name })
   })
+
+function requireSmartTags({ plan }: Entitlement, smartTags: readonly string[] = []): void {
+  if (smartTags.length > 0 && !plan.smartTagGroups) throw featureNotInPlan('smartTagGroups')
 }
 
-/** Writes the audit row of a change to a group. */
-export const auditGroup = (
-  ctx: FleetContext,
-  db: Queryable,
-  organizationId: string,
-  groupId: string,
-  action: string,
-  detail: Record<string, unknown>,
-): Promise<void> => auditCaller(ctx, db, { organizationId, action, subjectType: 'group', subjectId: groupId, detail })
-
-async function rejectTakenName<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!isUniqueViolation(error, 'device_group_organization_id_name_key')) throw error
-    throw conflict('group_name_taken', 'Another group of the organization already has this name.')
-  }
+function rejectTakenName(error: unknown): never {
+  if (!isUniqueViolation(error, 'device_group_organization_id_name_key')) throw error
+  throw conflict('group_name_taken', 'Another group of the organization already has this name.')
 }

@@ -12,7 +12,8 @@ import { rejectGoneProfiles } from '#fleet/jobs/pinned-profiles'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Queryable } from '#postgres/pool'
 
-export type DeviceIdentity = { deviceId: string; organizationId: string }
+/** A device that takes jobs. */
+export type JobDevice = { deviceId: string; organizationId: string }
 
 /** A job as its device receives it. `profile` names the profile of an apply_config job, without its settings. */
 export type HandedOutJob = {
@@ -37,13 +38,13 @@ const offeredJobs = `FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, o
   LEFT JOIN job_batch b ON b.id = j.batch_id
   WHERE (j.status = 'inProgress' OR ${handsOutSql('b')})`
 
-const identitiesOf = (devices: readonly DeviceIdentity[]) => [
+const identitiesOf = (devices: readonly JobDevice[]) => [
   devices.map(({ deviceId }) => deviceId),
   devices.map(({ organizationId }) => organizationId),
 ]
 
 /** The ids of those devices that could take a job now. Locks nothing. */
-export async function devicesWithJobs(db: Queryable, devices: readonly DeviceIdentity[]): Promise<Set<string>> {
+export async function devicesWithJobs(db: Queryable, devices: readonly JobDevice[]): Promise<Set<string>> {
   const { rows } = await db.query<{ device_id: string }>(
     `SELECT DISTINCT asking.device_id ${offeredJobs}`,
     identitiesOf(devices),
@@ -58,7 +59,7 @@ export async function devicesWithJobs(db: Queryable, devices: readonly DeviceIde
  */
 export async function takeJobs(
   system: SystemContext,
-  devices: readonly DeviceIdentity[],
+  devices: readonly JobDevice[],
 ): Promise<Map<string, HandedOutJob>> {
   return systemTransaction(system, async (connection) => {
     const offered = await lockJobs(connection, `SELECT j.id ${offeredJobs}`, identitiesOf(devices))
@@ -90,14 +91,9 @@ async function takeOldest(connection: Connection, offered: readonly LockedJob[],
 
 async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise<Map<string, HandedOutJob>> {
   if (jobs.length === 0) return new Map()
-  const { rows } = await db.query<{
-    id: string
-    parameters: Record<string, unknown>
-    profile_id: string | null
-    profile_version: number | null
-    traceparent: Traceparent | null
-  }>(
-    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.traceparent
+  const { rows } = await db.query<Pick<HandedOutJob, 'id' | 'parameters' | 'profile' | 'traceparent'>>(
+    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, j.traceparent, CASE WHEN b.profile_version IS NOT NULL
+       THEN json_build_object('id', b.profile_id, 'version', b.profile_version) END AS profile
      FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id WHERE j.id = ANY($1::uuid[])`,
     [jobs.map(({ id }) => id)],
   )
@@ -106,9 +102,7 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
     jobs.map(({ id, deviceId, kind, state }) => {
       const row = found.get(id)
       if (!row) throw new Error('A locked job was not found.')
-      const { parameters, traceparent } = row
-      const profile =
-        row.profile_id && row.profile_version ? { id: row.profile_id, version: row.profile_version } : null
+      const { parameters, profile, traceparent } = row
       const { attempt, cancelRequested } = state
       const expiresAt = new Date(state.expiresAtMs).toISOString()
       return [deviceId, { id, kind, attempt, parameters, profile, cancelRequested, expiresAt, traceparent }]
@@ -122,7 +116,7 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
  */
 export async function reportJob(
   system: SystemContext,
-  { device, jobId, report }: { device: DeviceIdentity; jobId: string; report: JobReport },
+  { device, jobId, report }: { device: JobDevice; jobId: string; report: JobReport },
 ): Promise<{ status: JobStatus; cancelRequested: boolean }> {
   if (!isUuid(jobId)) throw notFound('job', jobId)
   return systemTransaction(system, async (connection) => {

@@ -5,7 +5,8 @@ import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql, planExclusiveJobs } from '#fleet/jobs/exclusivity'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
-import type { JobEvent } from '#fleet/jobs/model/states'
+import { deliverableFrom } from '#fleet/jobs/model/schedule'
+import { backOffMs, type JobEvent } from '#fleet/jobs/model/states'
 import { wakeDevices } from '#fleet/jobs/notices'
 import { isProfileGoneSql } from '#fleet/jobs/pinned-profiles'
 import { traceDispatch } from '#fleet/jobs/traces'
@@ -76,9 +77,21 @@ export async function endOverdueJobs(system: SystemContext, references: readonly
   const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
   await systemTransaction(system, async (connection) => {
     const jobs = await lockJobs(connection, 'SELECT unnest($1::uuid[])', [[...attempts.keys()]])
-    const missed = (job: LockedJob) => ({ type: 'deadline', attempt: attempts.get(job.id) ?? 0 }) as const
-    await changeJobs(connection, jobs, missed, { by: 'system', nowMs: system.clock() })
+    const nowMs = system.clock()
+    const missed = (job: LockedJob): JobEvent => ({
+      type: 'deadline',
+      attempt: attempts.get(job.id) ?? 0,
+      expiresAtMs: expiryOfRetry(job, nowMs),
+    })
+    await changeJobs(connection, jobs, missed, { by: 'system', nowMs })
   })
+}
+
+/** A next attempt keeps the expiry of the job, unless it has to wait for a window. Then the job has its whole lifetime there. */
+function expiryOfRetry({ state, schedule, lifetimeS }: LockedJob, nowMs: number): number {
+  const retryAtMs = nowMs + backOffMs(state.attempt)
+  const fromMs = deliverableFrom(schedule, retryAtMs)
+  return fromMs > retryAtMs ? Math.max(state.expiresAtMs, fromMs + lifetimeS * 1_000) : state.expiresAtMs
 }
 
 /**

@@ -1,41 +1,70 @@
+import { z } from 'zod'
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
+import { instantOut, uuid } from '#core/schemas'
 import { authorize } from '#fleet/access/principal'
+import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
+import { requireGroup } from '#fleet/groups/read'
 import { jobOfBatchSql } from '#fleet/jobs/batches/read'
-import { type JobKind, redactParameters } from '#fleet/jobs/model/kinds'
-import type { JobStatus } from '#fleet/jobs/model/states'
+import { type JobKind, jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
+import { expiresAtSql, isHeldBackSql } from '#fleet/jobs/model/lifetime'
+import { deliverableFrom, type Schedule } from '#fleet/jobs/model/schedule'
+import { type JobStatus, jobStatuses } from '#fleet/jobs/model/states'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
+import { withObject } from '#fleet/verbs'
+import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
-export type Job = {
-  id: string
-  batchId: string | null
-  organizationId: string
-  deviceId: string
-  kind: JobKind
-  status: JobStatus
-  attempt: number
-  maxAttempts: number
-  parameters: Record<string, unknown>
-  progress: number | null
-  result: unknown
-  error: { code: string; detail: string | null } | null
-  cancelRequested: boolean
-  expiresAt: string
-  createdAt: string
-  updatedAt: string
-  finishedAt: string | null
-}
+export const jobSchema = z
+  .object({
+    id: uuid(),
+    batchId: uuid().nullable(),
+    organizationId: uuid(),
+    deviceId: uuid(),
+    kind: z.enum(jobKinds),
+    status: z.enum(jobStatuses),
+    attempt: z.int(),
+    maxAttempts: z.int(),
+    parameters: z
+      .record(z.string(), z.unknown())
+      .describe('Redacted: a download URL has no query, and `apply_config` shows only the profile and version.'),
+    progress: z.int().nullable().describe('Progress in percent, as reported by the device.'),
+    result: z.unknown().describe('The result reported by the device; null until the job ends.'),
+    error: z
+      .object({
+        code: z
+          .string()
+          .describe('`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled` or `profile_gone`.'),
+        detail: z.string().nullable(),
+      })
+      .nullable(),
+    cancelRequested: z.boolean(),
+    expiresAt: instantOut().describe(
+      'The job expires if the device does not start it by this time. While its batch holds it back, this is the expiry of a job that may start at the next possible time.',
+    ),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+    finishedAt: instantOut().nullable(),
+  })
+  .meta({ id: 'Job' })
+
+export const jobWithHistorySchema = jobSchema
+  .extend({
+    history: z
+      .array(z.object({ status: z.enum(jobStatuses), at: instantOut(), by: z.string() }))
+      .describe('All statuses of the job, oldest first.'),
+  })
+  .meta({ id: 'JobWithHistory' })
+
+export type Job = z.infer<typeof jobSchema>
+type JobWithHistory = z.infer<typeof jobWithHistorySchema>
 
 export type OrganizationJob = { organizationId: string; jobId: string }
 
-/** One change of status, with its time and its actor (`key:…`, `user:…`, `device:…` or `system`). */
-type JobHistoryEntry = { status: JobStatus; at: string; by: string }
-
-type JobWithHistory = Job & { history: JobHistoryEntry[] }
+export const jobAccess = ({ organizationId, jobId }: OrganizationJob, scope: Scope) =>
+  ({ scope, noun: 'job', organizationId, id: jobId }) as const
 
 export type JobFilter = {
   status?: JobStatus | undefined
@@ -48,93 +77,66 @@ export type JobFilter = {
   inBatch?: boolean | undefined
 }
 
-type JobRow = {
-  id: string
-  batch_id: string | null
-  organization_id: string
-  device_id: string
-  kind: JobKind
-  status: JobStatus
-  attempt: number
-  max_attempts: number
-  parameters: Record<string, unknown>
-  profile_id: string | null
-  profile_version: number | null
-  progress: number | null
-  result: unknown
-  error_code: string | null
-  error_detail: string | null
-  cancel_requested: boolean
-  expires_at: Date
-  created_at: Date
-  updated_at: Date
-  finished_at: Date | null
-  created_by: string
-}
-
 // The parameters and the profile of a batch are stored once, with the batch.
 const columns = `
-  j.id, j.batch_id, j.organization_id, j.device_id, j.kind, j.status, j.attempt, j.max_attempts,
-  coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.progress, j.result,
-  j.error_code, j.error_detail, j.cancel_requested, j.expires_at, j.created_at, j.updated_at, j.finished_at, j.created_by`
+  j.id, j.batch_id AS "batchId", j.organization_id AS "organizationId", j.device_id AS "deviceId", j.kind, j.status,
+  j.attempt, j.max_attempts AS "maxAttempts",
+  CASE WHEN b.profile_id IS NULL THEN coalesce(b.parameters, j.parameters)
+    ELSE jsonb_build_object('profile', jsonb_build_object('id', b.profile_id, 'version', b.profile_version))
+    END AS parameters, j.progress, j.result,
+  CASE WHEN j.error_code IS NOT NULL THEN json_build_object('code', j.error_code, 'detail', j.error_detail) END AS error,
+  j.cancel_requested AS "cancelRequested",
+  CASE WHEN j.finished_at IS NULL THEN ${expiresAtSql} ELSE j.expires_at END AS "expiresAt", j.lifetime_s AS "lifetimeS",
+  j.status IN ('queued', 'dispatched') AND ${isHeldBackSql} AS "isHeldBack", b.schedule,
+  (b.stage_times -> -1 ->> 'endedAt')::timestamptz + (b.rollout ->> 'stageWaitMinutes')::int * interval '1 minute' AS "stageEndsAt",
+  j.created_at AS "createdAt",
+  j.updated_at AS "updatedAt", j.finished_at AS "finishedAt"`
 
 const selectJobs = `
   SELECT ${columns}
   FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id
-  WHERE j.organization_id = $1`
+  WHERE j.organization_id = $organizationId`
 
-const toJob = (row: JobRow): Job => ({
-  id: row.id,
-  batchId: row.batch_id,
-  organizationId: row.organization_id,
-  deviceId: row.device_id,
-  kind: row.kind,
-  status: row.status,
-  attempt: row.attempt,
-  maxAttempts: row.max_attempts,
-  parameters:
-    row.profile_id === null
-      ? redactParameters(row.parameters)
-      : { profile: { id: row.profile_id, version: row.profile_version } },
-  progress: row.progress,
-  result: row.result,
-  error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail },
-  cancelRequested: row.cancel_requested,
-  expiresAt: row.expires_at.toISOString(),
-  createdAt: row.created_at.toISOString(),
-  updatedAt: row.updated_at.toISOString(),
-  finishedAt: row.finished_at?.toISOString() ?? null,
-})
+/** `stageEndsAt`: until when the batch of the job waits between two stages. */
+type JobRow = Job & { lifetimeS: number; isHeldBack: boolean; schedule: Schedule | null; stageEndsAt: string | null }
+
+/** Redacts the parameters of a job, and computes the expiry of one that is held back. */
+function toJob({ lifetimeS, isHeldBack, schedule, stageEndsAt, ...job }: JobRow, nowMs: number): Job {
+  const waitsUntilMs = Math.max(nowMs, stageEndsAt === null ? 0 : Date.parse(stageEndsAt))
+  const expiresAt = isHeldBack
+    ? new Date(deliverableFrom(schedule, waitsUntilMs) + lifetimeS * 1_000).toISOString()
+    : job.expiresAt
+  return { ...job, expiresAt, parameters: redactParameters(job.parameters) }
+}
 
 /** One job, in the caller's transaction. Throws 404. */
-export async function readJob(db: Queryable, organizationId: string, jobId: string): Promise<Job> {
-  return toJob(await readRow(db, organizationId, jobId))
-}
-
-async function readRow(db: Queryable, organizationId: string, jobId: string): Promise<JobRow> {
+export async function readJob(
+  ctx: Pick<FleetContext, 'clock'>,
+  db: Queryable,
+  { organizationId, jobId }: OrganizationJob,
+): Promise<Job> {
   if (!isUuid(jobId)) throw notFound('job', jobId)
-  const { rows } = await db.query<JobRow>(`${selectJobs} AND j.id = $2`, [organizationId, jobId])
-  if (!rows[0]) throw notFound('job', jobId)
-  return rows[0]
-}
-
-async function readHistory(db: Queryable, row: JobRow): Promise<JobHistoryEntry[]> {
-  const { rows: events } = await db.query<{ status: JobStatus; at: Date; by: string }>(
-    'SELECT status, at, by FROM job_event WHERE job_id = $1 ORDER BY sequence',
-    [row.id],
-  )
-  const created = { status: 'queued' as const, at: row.created_at, by: row.created_by }
-  return [created, ...events].map(({ status, at, by }) => ({ status, at: at.toISOString(), by }))
+  const [job] = await queryEntities<JobRow>(db, `${selectJobs} AND j.id = $jobId`, { organizationId, jobId })
+  if (!job) throw notFound('job', jobId)
+  return toJob(job, ctx.clock())
 }
 
 /** One job with its history, oldest entry first (`job:read`). Throws 404. */
-export async function getJob(ctx: FleetContext, { organizationId, jobId }: OrganizationJob): Promise<JobWithHistory> {
-  await authorizeObject(ctx, organizationId, 'job:read', 'job', jobId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const row = await readRow(connection, organizationId, jobId)
-    return { ...toJob(row), history: await readHistory(connection, row) }
+export const getJob = (ctx: FleetContext, reference: OrganizationJob): Promise<JobWithHistory> =>
+  withObject(ctx, jobAccess(reference, 'job:read'), async (connection) => {
+    const job = await readJob(ctx, connection, reference)
+    const history = await queryEntities<JobWithHistory['history'][number]>(
+      connection,
+      `SELECT status, at, by FROM (
+         SELECT 0 AS sequence, 'queued' AS status, created_at AS at, created_by AS by
+         FROM job WHERE organization_id = $organizationId AND id = $jobId
+         UNION ALL
+         SELECT sequence, status, at, by FROM job_event WHERE job_id = $jobId
+       ) entry ORDER BY sequence`,
+      reference,
+    )
+    return { ...job, history }
   })
-}
 
 /** The organization's jobs that match the filter, newest first (`job:read`). Throws 404 for a group of another organization. */
 export async function listJobs(
@@ -143,60 +145,59 @@ export async function listJobs(
 ): Promise<Page<Job>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    if (filter.groupId !== undefined) await requireGroup(connection, organizationId, filter.groupId)
-    const values: unknown[] = [organizationId]
-    const conditions = conditionsOf(filter).map(([value, condition]) => condition(`$${values.push(value)}`))
-    if (page.after !== undefined) conditions.push(`j.id < $${values.push(page.after)}`)
-    if (filter.inBatch !== undefined) conditions.push(`j.batch_id IS ${filter.inBatch ? 'NOT NULL' : 'NULL'}`)
+    const { groupId } = filter
+    if (groupId !== undefined) await requireGroup(connection, { organizationId, groupId })
+    const { conditions, values } = conditionsOf(filter, page)
     const isFew = filter.deviceId !== undefined || filter.batchId !== undefined || filter.inBatch === false
-    const select = isFew ? selectFew : selectAll
-    const { rows } = await connection.query<JobRow>(select(conditions, `$${values.push(page.limit + 1)}`), values)
-    return pageOf(rows, page.limit, toJob)
+    const jobs = await queryEntities<JobRow>(connection, (isFew ? selectFew : selectAll)(conditions), {
+      ...values,
+      organizationId,
+      limit: page.limit + 1,
+    })
+    return pageOf(jobs, page.limit, (job) => toJob(job, ctx.clock()))
   })
 }
 
-type SelectPage = (conditions: readonly string[], limit: string) => string
-
 /** Selects a page of the jobs of one device or one batch by their index. */
-const selectFew: SelectPage = (conditions, limit) =>
-  `${[selectJobs, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT ${limit}`
+const selectFew = (conditions: readonly string[]): string =>
+  `${[selectJobs, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT $limit`
 
 /**
  * Selects a page of all jobs: the newest single ones, and those of the newest batches, one batch after the other. This
  * works because the ids of two batches never interleave. Each part stops after one page.
  */
-const selectAll: SelectPage = (conditions, limit) => `
+const selectAll = (conditions: readonly string[]): string => `
   SELECT * FROM (
-    (${selectFew([...conditions, 'j.batch_id IS NULL'], limit)})
+    (${selectFew([...conditions, 'j.batch_id IS NULL'])})
     UNION ALL
     (SELECT ${columns}
      FROM job_batch b CROSS JOIN LATERAL (
-       SELECT * FROM job j WHERE ${[jobOfBatchSql, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT ${limit}) j
-     WHERE b.organization_id = $1 ORDER BY b.id DESC, j.id DESC LIMIT ${limit})
-  ) listed ORDER BY id DESC LIMIT ${limit}`
+       SELECT * FROM job j WHERE ${[jobOfBatchSql, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT $limit) j
+     WHERE b.organization_id = $organizationId ORDER BY b.id DESC, j.id DESC LIMIT $limit)
+  ) listed ORDER BY id DESC LIMIT $limit`
 
-type Condition = [value: string, condition: (parameter: string) => string]
-
-const conditionsOf = ({ status, kind, deviceId, groupId, batchId }: JobFilter): Condition[] => {
-  const all: [string | undefined, Condition[1]][] = [
-    [status, (parameter) => `j.status = ${parameter}`],
-    [kind, (parameter) => `j.kind = ${parameter}`],
-    [deviceId, (parameter) => `j.device_id = ${parameter}`],
-    [groupId, (parameter) => `b.target ->> 'groupId' = ${parameter}::text`],
-    // The bounds limit the scan to the ids of the batch.
-    [
-      batchId,
-      (parameter) => `j.batch_id = ${parameter}::uuid AND j.id > ${parameter}::uuid
-        AND j.id <= (SELECT last_job_id FROM job_batch WHERE id = ${parameter}::uuid)`,
-    ],
-  ]
-  return all.flatMap(([value, condition]) => (value === undefined ? [] : [[value, condition]]))
+/** The conditions of a filter and a page, by the name of their parameter. */
+const conditionOf = {
+  status: 'j.status = $status',
+  kind: 'j.kind = $kind',
+  deviceId: 'j.device_id = $deviceId',
+  groupId: `b.target ->> 'groupId' = $groupId::text`,
+  // The bounds limit the scan to the ids of the batch.
+  batchId: `j.batch_id = $batchId::uuid AND j.id > $batchId::uuid
+    AND j.id <= (SELECT last_job_id FROM job_batch WHERE id = $batchId::uuid)`,
+  after: 'j.id < $after',
 }
 
-async function requireGroup(db: Queryable, organizationId: string, groupId: string): Promise<void> {
-  const { rowCount } = await db.query('SELECT FROM device_group WHERE organization_id = $1 AND id = $2', [
-    organizationId,
-    groupId,
-  ])
-  if (!rowCount) throw notFound('group', groupId)
+function conditionsOf({ inBatch, ...filter }: JobFilter, { after }: PageRequest) {
+  const { status, kind, deviceId, groupId, batchId } = filter
+  const given = Object.entries({ status, kind, deviceId, groupId, batchId, after }).filter(
+    ([, value]) => value !== undefined,
+  )
+  return {
+    conditions: [
+      ...given.map(([name]) => conditionOf[name as keyof typeof conditionOf]),
+      ...(inBatch === undefined ? [] : [`j.batch_id IS ${inBatch ? 'NOT NULL' : 'NULL'}`]),
+    ],
+    values: Object.fromEntries(given),
+  }
 }

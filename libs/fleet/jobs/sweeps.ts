@@ -4,8 +4,10 @@ import { type BatchReference, jobOfBatchSql } from '#fleet/jobs/batches/read'
 import { lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { endOverdueJobs, type JobReference } from '#fleet/jobs/dispatch'
+import { expiresAtSql, isHeldBackSql } from '#fleet/jobs/model/lifetime'
 import { systemTransaction } from '#fleet/tenant'
 import { bisect } from '#postgres/bisect'
+import { type Connection, transaction } from '#postgres/pool'
 
 const chunkSize = 1_000
 
@@ -17,9 +19,10 @@ export async function expireJobs(system: SystemContext, rounds: FairRounds = cre
   const now = new Date(system.clock())
   const { rows } = await system.pool.query<{ organization_id: string; batch_id: string | null }>(
     `SELECT DISTINCT organization_id, NULL::uuid AS batch_id FROM job
-     WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1) AND expires_at <= $1
+     WHERE status IN ('queued', 'dispatched') AND batch_id IS NULL AND expires_at <= $1
      UNION ALL
-     SELECT organization_id, id FROM job_batch WHERE expires_at <= $1`,
+     SELECT organization_id, id FROM job_batch
+     WHERE finished_at IS NULL AND status <> 'paused' AND (expires_at IS NULL OR expires_at <= $1)`,
     [now],
   )
   const byOrganization = Map.groupBy(rows, (row) => row.organization_id)
@@ -35,26 +38,41 @@ export async function expireJobs(system: SystemContext, rounds: FairRounds = cre
 const expireSingleJobs = (system: SystemContext, organizationId: string, now: Date) =>
   expireChunk(
     system,
-    `SELECT id FROM job WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1)
+    `SELECT id FROM job WHERE status IN ('queued', 'dispatched') AND batch_id IS NULL
        AND organization_id = $2 AND expires_at <= $1 ORDER BY expires_at LIMIT ${chunkSize}`,
     [now, organizationId],
   )
 
 async function expireBatchJobs(system: SystemContext, { organizationId, batchId }: BatchReference, now: Date) {
+  const values = [now, organizationId, batchId] as const
   const chunk = await expireChunk(
     system,
-    `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-     WHERE b.organization_id = $2 AND b.id = $3 AND j.status IN ('queued', 'dispatched') AND j.expires_at <= $1
-     ORDER BY j.id LIMIT ${chunkSize}`,
-    [now, organizationId, batchId],
+    `SELECT j.id ${takeableJobs} AND ${expiresAtSql} <= $1 ORDER BY j.id LIMIT ${chunkSize}`,
+    [...values],
   )
-  if (chunk.hasMore) return chunk
-  // From now on only retries of this batch can expire. `expireSingleJobs` finds those by their own index.
-  await system.pool.query('UPDATE job_batch SET expires_at = NULL WHERE organization_id = $1 AND id = $2', [
-    organizationId,
-    batchId,
-  ])
+  if (!chunk.hasMore) await transaction(system.pool, (connection) => planNextExpiry(connection, values))
   return chunk
+}
+
+/** SQL: the jobs `j` of a batch which devices may take, and have not. $2 is the organization, $3 the batch. */
+const takeableJobs = `FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+  WHERE b.organization_id = $2 AND b.id = $3 AND j.status IN ('queued', 'dispatched') AND NOT ${isHeldBackSql}`
+
+/**
+ * Stores when the next job of a batch expires: at most in one hour, because replicas of the previous version do not store
+ * the expiry of retries. A look at a large batch takes time, so the next one is some seconds later.
+ */
+async function planNextExpiry(connection: Connection, values: readonly [Date, ...unknown[]]) {
+  // A release that has locked the batch is waited for. One that follows stores its own, earlier expiry.
+  await connection.query('SELECT FROM job_batch WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE', [
+    ...values.slice(1),
+  ])
+  await connection.query(
+    `UPDATE job_batch SET expires_at = greatest($1::timestamptz + total * interval '100 microseconds',
+       least($1::timestamptz + interval '1 hour', (SELECT min(${expiresAtSql}) ${takeableJobs})))
+     WHERE organization_id = $2 AND id = $3`,
+    [...values],
+  )
 }
 
 /** `values` starts with the time of the sweep. */

@@ -10,14 +10,14 @@ import type { Connection } from '#postgres/pool'
 export async function withdrawDeviceJobs(
   ctx: Pick<FleetContext, 'principal' | 'clock'>,
   connection: Connection,
-  device: { id: string; organization_id: string },
+  device: { id: string; organizationId: string },
   because: 'deviceGone' | 'deviceDisabled',
 ): Promise<void> {
   const jobs = await lockJobs(
     connection,
     `SELECT id FROM job
       WHERE organization_id = $1 AND device_id = $2 AND status IN ('queued', 'dispatched', 'inProgress')`,
-    [device.organization_id, device.id],
+    [device.organizationId, device.id],
   )
   await changeJobs(connection, jobs, () => ({ type: 'withdraw', because }), {
     by: ctx.principal.id,

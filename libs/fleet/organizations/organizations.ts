@@ -1,46 +1,43 @@
+import { z } from 'zod'
 import { badRequest, notFound } from '#core/errors'
 import { newId } from '#core/ids'
+import { instantOut, uuid } from '#core/schemas'
 import { authorize, organizationsWith, requirePlatform, sees } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { findPlan } from '#fleet/organizations/plans'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
-import type { Queryable } from '#postgres/pool'
-import { transaction } from '#postgres/pool'
+import { queryEntities, queryEntity } from '#postgres/entities'
+import { type Queryable, transaction } from '#postgres/pool'
 
 export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'suspended', 'cancelled'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-type Organization = {
-  id: string
-  name: string
-  plan: string
-  subscription: { status: SubscriptionStatus; deviceQuota: number }
-  createdAt: string
+export const organizationSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    plan: z.string(),
+    subscription: z.object({ status: z.enum(subscriptionStatuses), deviceQuota: z.int() }),
+    createdAt: instantOut(),
+  })
+  .meta({ id: 'Organization' })
+
+type Organization = z.infer<typeof organizationSchema>
+
+/** Without a quota of its own, an organization has that of its plan. */
+type StoredOrganization = Omit<Organization, 'subscription'> & {
+  subscription: { status: SubscriptionStatus; deviceQuota: number | null }
 }
 
-type OrganizationRow = {
-  id: string
-  name: string
-  plan: string
-  subscription_status: SubscriptionStatus
-  device_quota: number | null
-  created_at: Date
+const columns = `id, name, plan, created_at AS "createdAt",
+  json_build_object('status', subscription_status, 'deviceQuota', device_quota) AS subscription`
+
+const toOrganization = (ctx: FleetContext, { subscription, ...organization }: StoredOrganization): Organization => {
+  const deviceQuota = subscription.deviceQuota ?? findPlan(ctx.plans, organization.plan)?.deviceQuota ?? 0
+  return { ...organization, subscription: { ...subscription, deviceQuota } }
 }
-
-const columns = 'id, name, plan, subscription_status, device_quota, created_at'
-
-const toOrganization = (ctx: FleetContext, row: OrganizationRow): Organization => ({
-  id: row.id,
-  name: row.name,
-  plan: row.plan,
-  subscription: {
-    status: row.subscription_status,
-    deviceQuota: row.device_quota ?? findPlan(ctx.plans, row.plan)?.deviceQuota ?? 0,
-  },
-  createdAt: row.created_at.toISOString(),
-})
 
 /** Throws 400 when the plan does not exist. */
 function requirePlan(ctx: FleetContext, plan: string): void {
@@ -59,27 +56,30 @@ export async function createOrganization(
   requirePlan(ctx, plan)
   return transaction(ctx.pool, async (connection) => {
     const row = await insertOrganization(connection, input.name, plan)
-    await auditOrganization(ctx, connection, row.id, 'organization.created', { name: row.name, plan })
+    await auditObject(
+      ctx,
+      connection,
+      'organization.created',
+      { organizationId: row.id, id: row.id },
+      { name: row.name, plan },
+    )
     return toOrganization(ctx, row)
   })
 }
 
 /** Inserts an organization and its usage counter. */
-export async function insertOrganization(db: Queryable, name: string, plan: string): Promise<OrganizationRow> {
-  const { rows } = await db.query<OrganizationRow>(
+export const insertOrganization = (db: Queryable, name: string, plan: string): Promise<StoredOrganization> =>
+  queryEntity(
+    db,
     `WITH created AS (
        INSERT INTO organization (id, name, plan, created_at, updated_at)
-       VALUES ($1, $2, $3, uuid_extract_timestamp($1), uuid_extract_timestamp($1)) RETURNING ${columns}
+       VALUES ($id, $name, $plan, uuid_extract_timestamp($id), uuid_extract_timestamp($id)) RETURNING *
      ), counter AS (
        INSERT INTO organization_usage (organization_id) SELECT id FROM created
      )
-     SELECT * FROM created`,
-    [newId(), name, plan],
+     SELECT ${columns} FROM created`,
+    { id: newId(), name, plan },
   )
-  const row = rows[0]
-  if (!row) throw new Error('The organization was not inserted.')
-  return row
-}
 
 /** The organizations the caller can read, newest first. A caller who can read none gets an empty list. */
 export async function listOrganizations(
@@ -87,13 +87,15 @@ export async function listOrganizations(
   { page }: { page: PageRequest },
 ): Promise<Page<Organization>> {
   const visible = ctx.principal.platform || ctx.principal.grants.size > 0 ? readable(ctx) : []
-  const { rows } = await ctx.pool.query<OrganizationRow>(
+  const { items, nextAfter } = await queryPage<StoredOrganization>(
+    ctx.pool,
     `SELECT ${columns} FROM organization
-      WHERE ($1::uuid[] IS NULL OR id = ANY($1)) AND ($2::uuid IS NULL OR id < $2)
-      ORDER BY id DESC LIMIT $3`,
-    [visible === 'all' ? null : visible, page.after ?? null, page.limit + 1],
+     WHERE ($visible::uuid[] IS NULL OR id = ANY ($visible)) AND ($after::uuid IS NULL OR id < $after)
+     ORDER BY id DESC LIMIT $limit`,
+    { visible: visible === 'all' ? null : visible },
+    page,
   )
-  return pageOf(rows, page.limit, (row) => toOrganization(ctx, row))
+  return { items: items.map((stored) => toOrganization(ctx, stored)), nextAfter }
 }
 
 const readable = (ctx: FleetContext): string[] | 'all' => {
@@ -108,11 +110,18 @@ export async function getOrganization(
 ): Promise<Organization> {
   authorize(ctx.principal, organizationId, 'org:read')
   await requireOrganization(ctx, organizationId)
-  const { rows } = await ctx.pool.query<OrganizationRow>(`SELECT ${columns} FROM organization WHERE id = $1`, [
-    organizationId,
-  ])
-  const row = rows[0]
-  if (!row) throw notFound('organization', organizationId)
+  return stored(ctx, ctx.pool, `SELECT ${columns} FROM organization WHERE id = $organizationId`, { organizationId })
+}
+
+/** Runs a statement that returns an organization. Throws 404 if it returns none. */
+async function stored(
+  ctx: FleetContext,
+  db: Queryable,
+  statement: string,
+  values: { organizationId: string } & Record<string, unknown>,
+): Promise<Organization> {
+  const [row] = await queryEntities<StoredOrganization>(db, statement, values)
+  if (!row) throw notFound('organization', values.organizationId)
   return toOrganization(ctx, row)
 }
 
@@ -124,14 +133,14 @@ export async function renameOrganization(
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { rows } = await connection.query<OrganizationRow>(
-      `UPDATE organization SET name = $2, updated_at = now() WHERE id = $1 RETURNING ${columns}`,
-      [organizationId, name],
+    const renamed = await stored(
+      ctx,
+      connection,
+      `UPDATE organization SET name = $name, updated_at = now() WHERE id = $organizationId RETURNING ${columns}`,
+      { organizationId, name },
     )
-    const row = rows[0]
-    if (!row) throw notFound('organization', organizationId)
-    await auditOrganization(ctx, connection, organizationId, 'organization.renamed', { name })
-    return toOrganization(ctx, row)
+    await auditObject(ctx, connection, 'organization.renamed', { organizationId, id: organizationId }, { name })
+    return renamed
   })
 }
 
@@ -155,34 +164,26 @@ export async function setSubscription(
   requirePlatform(ctx.principal)
   await requireOrganization(ctx, organizationId)
   return transaction(ctx.pool, async (connection) => {
-    const { rows } = await connection.query<OrganizationRow>(
+    const { plan, status, deviceQuota } = subscription
+    const changed = await stored(
+      ctx,
+      connection,
       `UPDATE organization
-          SET plan = $2, subscription_status = $3, device_quota = $4, updated_at = now(),
-              subscription_changed_at = CASE WHEN subscription_status = $3 THEN subscription_changed_at ELSE now() END
-        WHERE id = $1 RETURNING ${columns}`,
-      [organizationId, subscription.plan, subscription.status, subscription.deviceQuota ?? null],
+       SET plan = $plan, subscription_status = $status, device_quota = $deviceQuota, updated_at = now(),
+         subscription_changed_at = CASE WHEN subscription_status = $status THEN subscription_changed_at ELSE now() END
+       WHERE id = $organizationId RETURNING ${columns}`,
+      { organizationId, plan, status, deviceQuota },
     )
-    const row = rows[0]
-    if (!row) throw notFound('organization', organizationId)
-    await auditOrganization(ctx, connection, organizationId, 'organization.subscription_changed', subscription)
-    return toOrganization(ctx, row)
+    await auditObject(
+      ctx,
+      connection,
+      'organization.subscription_changed',
+      { organizationId, id: organizationId },
+      subscription,
+    )
+    return changed
   })
 }
-
-const auditOrganization = (
-  ctx: FleetContext,
-  connection: Queryable,
-  organizationId: string,
-  action: string,
-  detail: Record<string, unknown>,
-): Promise<void> =>
-  auditCaller(ctx, connection, {
-    organizationId,
-    action,
-    subjectType: 'organization',
-    subjectId: organizationId,
-    detail,
-  })
 
 /**
  * Throws 404 when the organization does not exist. Queries the database only for platform principals; the grants of all

@@ -53,16 +53,33 @@ export function planNamed(plans: Plans, name: string): Plan {
   return plan
 }
 
-export type NamedPlan = { name: string; plan: Plan }
+/** A plan as callers see it. */
+export const listedPlanSchema = z
+  .object({
+    name: z.string(),
+    deviceQuota: z.int().describe('Maximum number of devices, unless the subscription overrides it.'),
+    requestsPerMinute: z.int(),
+    alertMailsPerDay: z.int().describe('Most messages about alerts on a UTC day.'),
+    historyDays: z.int(),
+    limits: z.record(z.enum(limitNames), z.int()).describe('The most that an organization can store of each kind.'),
+    features: z.object({ smartTagGroups: z.boolean(), fleetGps: z.boolean(), coverage: z.boolean() }),
+  })
+  .meta({ id: 'Plan' })
+
+/** The parts of the product that a plan includes. */
+export const featuresOf = ({ smartTagGroups, fleetGps, coverage }: Plan) => ({ smartTagGroups, fleetGps, coverage })
 
 /** A page of the plans, in the order of the configuration. */
-export function listPlans(plans: Plans, { page }: { page: PageRequest }): Page<NamedPlan> {
-  const all = Object.entries(plans).map(([name, plan]) => ({ name, plan }))
-  const start = all.findIndex(({ name }) => name === page.after) + 1
+export function listPlans(plans: Plans, { page }: { page: PageRequest }): Page<z.infer<typeof listedPlanSchema>> {
+  const all = Object.entries(plans)
+  const start = all.findIndex(([name]) => name === page.after) + 1
   return pageBy(
     all.slice(start),
     page.limit,
-    (item) => item,
-    ({ name }) => name,
+    ([name, plan]) => {
+      const { deviceQuota, requestsPerMinute, alertMailsPerDay, historyDays, limits } = plan
+      return { name, deviceQuota, requestsPerMinute, alertMailsPerDay, historyDays, limits, features: featuresOf(plan) }
+    },
+    ([name]) => name,
   )
 }

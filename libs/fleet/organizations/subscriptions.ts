@@ -8,22 +8,20 @@ import type { Connection, Queryable } from '#postgres/pool'
 /** The present limits of an organization, from its plan and subscription. */
 export type Entitlement = { organizationId: string; plan: Plan; status: SubscriptionStatus; deviceQuota: number }
 
-type EntitlementRow = { plan: string; subscription_status: SubscriptionStatus; device_quota: number | null }
-
 /** Reads the plan and subscription of an organization in the caller's transaction. Throws 404. */
 export async function readEntitlement(
   ctx: Pick<FleetContext, 'plans'>,
   db: Queryable,
   organizationId: string,
 ): Promise<Entitlement> {
-  const { rows } = await db.query<EntitlementRow>(
-    'SELECT plan, subscription_status, device_quota FROM organization WHERE id = $1',
+  const { rows } = await db.query<{ plan: string; status: SubscriptionStatus; quota: number | null }>(
+    'SELECT plan, subscription_status AS status, device_quota AS quota FROM organization WHERE id = $1',
     [organizationId],
   )
-  const row = rows[0]
-  if (!row) throw notFound('organization', organizationId)
-  const plan = planNamed(ctx.plans, row.plan)
-  return { organizationId, plan, status: row.subscription_status, deviceQuota: row.device_quota ?? plan.deviceQuota }
+  if (!rows[0]) throw notFound('organization', organizationId)
+  const { status, quota, ...stored } = rows[0]
+  const plan = planNamed(ctx.plans, stored.plan)
+  return { organizationId, plan, status, deviceQuota: quota ?? plan.deviceQuota }
 }
 
 /**
@@ -45,16 +43,16 @@ export async function requireActiveSubscription(
 }
 
 /** A part of the product that not every plan includes. */
-export type Feature = 'smartTagGroups' | 'fleetGps' | 'coverage'
+export type PlanFeature = 'smartTagGroups' | 'fleetGps' | 'coverage'
 
-const featureNames: Record<Feature, string> = {
+const featureNames: Record<PlanFeature, string> = {
   smartTagGroups: 'smart-tag groups',
   fleetGps: 'fleet GPS',
   coverage: 'coverage',
 }
 
 /** 403 `plan_feature` for a feature that the plan does not include. */
-export const featureNotInPlan = (feature: Feature) =>
+export const featureNotInPlan = (feature: PlanFeature) =>
   new ServiceError(403, 'plan_feature', `The organization's plan does not include ${featureNames[feature]}.`, {
     members: { feature },
   })

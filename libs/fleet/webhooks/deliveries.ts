@@ -1,96 +1,78 @@
+import { z } from 'zod'
 import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
-import { authorizeFound, authorizeObject } from '#fleet/access/authorize-object'
-import { auditCaller } from '#fleet/audit/record'
+import { instantOut, uuid } from '#core/schemas'
+import { authorizeFound } from '#fleet/access/authorize-object'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { requireOrganization } from '#fleet/organizations/organizations'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
-import { tenantTransaction } from '#fleet/tenant'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
+import { inOrganization, withObject } from '#fleet/verbs'
+import { type WebhookReference, webhookAccess } from '#fleet/webhooks/webhooks'
+import { queryEntities, queryEntity } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /** The delivery of one event to one webhook. `attempts` counts those that were started. */
-type WebhookDelivery = {
-  id: string
-  /** The `webhook-id` header: the same for every attempt. */
-  eventId: string
-  type: string
-  data: Record<string, unknown>
-  status: 'delivered' | 'pending'
-  attempts: number
-  lastError: string | null
-  createdAt: string
-  deliveredAt: string | null
-  nextAttemptAt: string | null
-}
+export const deliverySchema = z
+  .object({
+    id: uuid(),
+    eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
+    type: z.string().describe('The event type, or `webhook.test`.'),
+    data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
+    status: z.enum(['delivered', 'pending']),
+    attempts: z.int(),
+    lastError: z.string().nullable(),
+    createdAt: instantOut(),
+    deliveredAt: instantOut().nullable(),
+    nextAttemptAt: instantOut().nullable().describe('Null after the delivery.'),
+  })
+  .meta({ id: 'WebhookDelivery' })
 
-type DeliveryRow = {
-  id: string
-  event_id: string
-  type: string
-  payload: Record<string, unknown>
-  attempt: number
-  last_error: string | null
-  created_at: Date
-  delivered_at: Date | null
-  next_attempt_at: Date
-}
+type WebhookDelivery = z.infer<typeof deliverySchema>
 
-const columns = 'id, event_id, type, payload, attempt, last_error, created_at, delivered_at, next_attempt_at'
-
-const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
-  id: row.id,
-  eventId: row.event_id,
-  type: row.type,
-  data: row.payload,
-  status: row.delivered_at === null ? 'pending' : 'delivered',
-  attempts: row.attempt,
-  lastError: row.last_error,
-  createdAt: row.created_at.toISOString(),
-  deliveredAt: row.delivered_at?.toISOString() ?? null,
-  nextAttemptAt: row.delivered_at === null ? row.next_attempt_at.toISOString() : null,
-})
-
-type Webhook = { organizationId: string; webhookId: string }
+const columns = `id, event_id AS "eventId", type, payload AS data,
+  CASE WHEN delivered_at IS NULL THEN 'pending' ELSE 'delivered' END AS status, attempt AS attempts,
+  last_error AS "lastError", created_at AS "createdAt", delivered_at AS "deliveredAt",
+  CASE WHEN delivered_at IS NULL THEN next_attempt_at END AS "nextAttemptAt"`
 
 /** The deliveries of a webhook of the last three days, newest first (`webhook:manage`). Throws 404. */
-export async function listDeliveries(
+export const listDeliveries = (
   ctx: FleetContext,
-  { organizationId, webhookId, page }: Webhook & { page: PageRequest },
-): Promise<Page<WebhookDelivery>> {
-  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireWebhook(connection, { organizationId, webhookId })
-    const { rows } = await connection.query<DeliveryRow>(
+  { page, ...webhook }: WebhookReference & { page: PageRequest },
+): Promise<Page<WebhookDelivery>> =>
+  withObject(ctx, webhookAccess(webhook), async (connection) => {
+    const { organizationId, webhookId } = webhook
+    const { rowCount } = await connection.query('SELECT FROM webhook WHERE organization_id = $1 AND id = $2', [
+      organizationId,
+      webhookId,
+    ])
+    if (!rowCount) throw notFound('webhook', webhookId)
+    return queryPage(
+      connection,
       `SELECT ${columns} FROM webhook_delivery
-        WHERE organization_id = $1 AND webhook_id = $2 AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
-      [organizationId, webhookId, page.after ?? null, page.limit + 1],
+       WHERE organization_id = $organizationId AND webhook_id = $webhookId AND ($after::uuid IS NULL OR id < $after)
+       ORDER BY id DESC LIMIT $limit`,
+      webhook,
+      page,
     )
-    return pageOf(rows, page.limit, toDelivery)
   })
-}
 
 /** The type of the events that `sendTestEvent` sends. Webhooks receive them without a subscription. */
 const testEventType = 'webhook.test'
 
 /** Queues a test event for a webhook (`webhook:manage`). Throws 404, and 409 `webhook_disabled`. */
-export async function sendTestEvent(
-  ctx: FleetContext,
-  { organizationId, webhookId }: Webhook,
-): Promise<WebhookDelivery> {
-  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await endHold(connection, { organizationId, webhookId })
-    await requireEnabled(connection, { organizationId, webhookId })
-    const { rows } = await connection.query<DeliveryRow>(
+export const sendTestEvent = (ctx: FleetContext, webhook: WebhookReference): Promise<WebhookDelivery> =>
+  withObject(ctx, webhookAccess(webhook), async (connection) => {
+    await endHold(connection, webhook)
+    const delivery = await queryEntity<WebhookDelivery>(
+      connection,
       `INSERT INTO webhook_delivery (id, organization_id, webhook_id, event_id, type, payload)
-       VALUES (uuidv7(), $1, $2, $3, '${testEventType}', $4) RETURNING ${columns}`,
-      [organizationId, webhookId, newId(), JSON.stringify({ webhookId })],
+       VALUES (uuidv7(), $organizationId, $webhookId, $eventId, '${testEventType}', $payload) RETURNING ${columns}`,
+      { ...webhook, eventId: newId(), payload: { webhookId: webhook.webhookId } },
     )
-    return queued(ctx, connection, rows[0], 'webhook.tested', { organizationId, webhookId })
+    const detail = { deliveryId: delivery.id, type: delivery.type }
+    await auditObject(ctx, connection, 'webhook.tested', webhookAccess(webhook), detail)
+    return delivery
   })
-}
 
 /**
  * Queues a delivery again, with the same event id and a new series of attempts (`webhook:manage`). Throws 404, and 409
@@ -98,70 +80,41 @@ export async function sendTestEvent(
  */
 export async function redeliver(
   ctx: FleetContext,
-  { organizationId, webhookId, deliveryId }: Webhook & { deliveryId: string },
+  { deliveryId, ...webhook }: WebhookReference & { deliveryId: string },
 ): Promise<WebhookDelivery> {
-  const delivery = [organizationId, isUuid(webhookId) ? webhookId : null, isUuid(deliveryId) ? deliveryId : null]
+  const { organizationId, webhookId } = webhook
+  const ids = [organizationId, isUuid(webhookId) ? webhookId : null, isUuid(deliveryId) ? deliveryId : null]
   await authorizeFound(ctx, organizationId, 'webhook:manage', {
     kind: 'delivery',
     id: deliveryId,
     find: () =>
-      ctx.pool.query(
-        'SELECT FROM webhook_delivery WHERE organization_id = $1 AND webhook_id = $2 AND id = $3',
-        delivery,
-      ),
+      ctx.pool.query('SELECT FROM webhook_delivery WHERE organization_id = $1 AND webhook_id = $2 AND id = $3', ids),
   })
-  await requireOrganization(ctx, organizationId)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await endHold(connection, { organizationId, webhookId })
-    await requireEnabled(connection, { organizationId, webhookId })
-    const { rows } = await connection.query<DeliveryRow>(
+  return inOrganization(ctx, { scope: 'webhook:manage', organizationId }, async (connection) => {
+    await endHold(connection, webhook)
+    const [delivery] = await queryEntities<WebhookDelivery>(
+      connection,
       `UPDATE webhook_delivery SET delivered_at = NULL, attempt = 0, next_attempt_at = now(), last_error = NULL
-        WHERE organization_id = $1 AND webhook_id = $2 AND id = $3 RETURNING ${columns}`,
-      delivery,
+       WHERE organization_id = $organizationId AND webhook_id = $webhookId AND id = $deliveryId RETURNING ${columns}`,
+      { ...webhook, deliveryId },
     )
-    if (!rows[0]) throw notFound('delivery', deliveryId)
-    return queued(ctx, connection, rows[0], 'webhook.redelivered', { organizationId, webhookId })
+    if (!delivery) throw notFound('delivery', deliveryId)
+    const detail = { deliveryId: delivery.id, type: delivery.type }
+    await auditObject(ctx, connection, 'webhook.redelivered', webhookAccess(webhook), detail)
+    return delivery
   })
 }
 
 /**
- * Lets the next attempt of a webhook without a confirmation begin at once, since a person asked for it. Comes first, because
- * two that upgrade a shared lock would wait for each other.
+ * Lets the next attempt of a webhook without a confirmation begin at once, since a person asked for it. Locks the webhook, so
+ * that it is not disabled or deleted before the commit. Throws 404, and 409 `webhook_disabled`.
  */
-async function endHold(connection: Connection, { organizationId, webhookId }: Webhook): Promise<void> {
-  await connection.query('UPDATE webhook SET held_until = NULL WHERE organization_id = $1 AND id = $2', [
-    organizationId,
-    isUuid(webhookId) ? webhookId : null,
-  ])
-}
-
-async function queued(
-  ctx: FleetContext,
-  connection: Connection,
-  row: DeliveryRow | undefined,
-  action: string,
-  { organizationId, webhookId }: Webhook,
-): Promise<WebhookDelivery> {
-  if (!row) throw new Error('The delivery was not inserted.')
-  const detail = { deliveryId: row.id, type: row.type }
-  await auditCaller(ctx, connection, { organizationId, action, subjectType: 'webhook', subjectId: webhookId, detail })
-  return toDelivery(row)
-}
-
-/** Throws 404. Locks the row, so that the webhook is not disabled or deleted before the commit. */
-async function requireWebhook(
-  connection: Connection,
-  { organizationId, webhookId }: Webhook,
-): Promise<{ disabled: boolean }> {
+async function endHold(connection: Connection, { organizationId, webhookId }: WebhookReference): Promise<void> {
   const { rows } = await connection.query<{ disabled: boolean }>(
-    'SELECT disabled_at IS NOT NULL AS disabled FROM webhook WHERE organization_id = $1 AND id = $2 FOR SHARE',
+    `UPDATE webhook SET held_until = NULL WHERE organization_id = $1 AND id = $2
+     RETURNING disabled_at IS NOT NULL AS disabled`,
     [organizationId, isUuid(webhookId) ? webhookId : null],
   )
   if (!rows[0]) throw notFound('webhook', webhookId)
-  return rows[0]
-}
-
-async function requireEnabled(connection: Connection, webhook: Webhook): Promise<void> {
-  const { disabled } = await requireWebhook(connection, webhook)
-  if (disabled) throw conflict('webhook_disabled', 'The webhook is disabled. Enable it first.')
+  if (rows[0].disabled) throw conflict('webhook_disabled', 'The webhook is disabled. Enable it first.')
 }

@@ -32,18 +32,18 @@ const relayTurnMs = 100
 const relayMs = 500
 const retentionDays = 3
 
-/** The delivery of one event to one webhook. */
-export type Delivery = {
+/** The delivery of one event to one webhook, claimed for an attempt. */
+export type DueDelivery = {
   id: string
-  organization_id: string
-  webhook_id: string
-  event_id: string
+  organizationId: string
+  webhookId: string
+  eventId: string
   type: string
-  payload: Record<string, unknown>
+  data: Record<string, unknown>
   attempt: number
-  created_at: Date
+  createdAt: string
   url: string
-  sealed_secret: Buffer
+  sealedSecret: Buffer
 }
 
 /**
@@ -99,7 +99,7 @@ async function relaySome(pool: Pool, organizationId: string): Promise<{ changes:
 }
 
 /** Sends a claimed delivery once and stores the outcome. */
-export async function attemptDelivery(worker: WebhookWorker, delivery: Delivery): Promise<void> {
+export async function attemptDelivery(worker: WebhookWorker, delivery: DueDelivery): Promise<void> {
   const { pool, clock } = worker
   const outcome = await send(worker, delivery)
   if (outcome.delivered) return markDelivered(pool, delivery.id, clock())
@@ -113,26 +113,21 @@ export async function attemptDelivery(worker: WebhookWorker, delivery: Delivery)
   ])
 }
 
-async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: Delivery): Promise<WebhookOutcome> {
-  const { organization_id, webhook_id } = delivery
-  const key = await dataKeyOf(pool, keyring, organization_id)
+async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: DueDelivery): Promise<WebhookOutcome> {
+  const { organizationId, webhookId, type, data } = delivery
+  const key = await dataKeyOf(pool, keyring, organizationId)
   let secret: string
   try {
-    secret = key.open(delivery.sealed_secret, webhookSecretPlace(webhook_id))
+    secret = key.open(delivery.sealedSecret, webhookSecretPlace(webhookId))
   } catch {
     return { delivered: false, reason: 'the event could not be signed', gone: false }
   }
   return sender.send({
-    id: delivery.event_id,
+    id: delivery.eventId,
     url: delivery.url,
     secret,
     timestampS: Math.floor(clock() / 1000),
-    body: JSON.stringify({
-      type: delivery.type,
-      timestamp: delivery.created_at.toISOString(),
-      organizationId: organization_id,
-      data: delivery.payload,
-    }),
+    body: JSON.stringify({ type, timestamp: delivery.createdAt, organizationId, data }),
   })
 }
 
@@ -151,12 +146,12 @@ const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promis
  * After a failed attempt, lets a webhook whose receiver never accepted a delivery rest, longer each time, whichever delivery it
  * was. Returns false when all attempts are used up.
  */
-async function holdUnconfirmed({ pool, clock }: WebhookWorker, { webhook_id }: Delivery): Promise<boolean> {
+async function holdUnconfirmed({ pool, clock }: WebhookWorker, { webhookId }: DueDelivery): Promise<boolean> {
   const { rows } = await pool.query<{ failures: number }>(
     `UPDATE webhook SET failures = failures + 1,
        held_until = $2::timestamptz + make_interval(secs => coalesce(($3::int[])[failures + 1], 0) / 1000.0)
      WHERE id = $1 AND confirmed_at IS NULL RETURNING failures`,
-    [webhook_id, new Date(clock()), retryDelaysMs],
+    [webhookId, new Date(clock()), retryDelaysMs],
   )
   return (rows[0]?.failures ?? 0) <= retryDelaysMs.length
 }
@@ -164,7 +159,7 @@ async function holdUnconfirmed({ pool, clock }: WebhookWorker, { webhook_id }: D
 /** Disables a webhook: deletes its pending deliveries, and records the reason with the webhook and in the audit log. */
 async function disable(
   { pool, clock }: WebhookWorker,
-  { organization_id, webhook_id }: Delivery,
+  { organizationId, webhookId }: DueDelivery,
   { reason, gone }: Extract<WebhookOutcome, { delivered: false }>,
 ): Promise<void> {
   const disabledReason = gone
@@ -173,15 +168,14 @@ async function disable(
   await transaction(pool, async (connection) => {
     const { rowCount } = await connection.query(
       'UPDATE webhook SET disabled_at = $2, disabled_reason = $3 WHERE id = $1 AND disabled_at IS NULL',
-      [webhook_id, new Date(clock()), disabledReason],
+      [webhookId, new Date(clock()), disabledReason],
     )
     if (!rowCount) return
-    await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhook_id])
+    await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhookId])
     await auditSystem(connection, {
-      organizationId: organization_id,
+      organizationId,
       action: 'webhook.disabled',
-      subjectType: 'webhook',
-      subjectId: webhook_id,
+      subjectId: webhookId,
       detail: { reason: disabledReason },
     })
   })

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFairRounds } from '#core/fair-rounds'
-import { attemptDelivery, type Delivery, relayEvents, type WebhookWorker } from '#fleet/webhooks/delivery'
+import { attemptDelivery, type DueDelivery, relayEvents, type WebhookWorker } from '#fleet/webhooks/delivery'
+import { queryEntities, queryEntity } from '#postgres/entities'
 import { isStoreUnavailable } from '#postgres/errors'
 
 export type WebhookRounds = {
@@ -32,11 +33,11 @@ export function createWebhookRounds(
   onError: (error: unknown, organizationId: string) => void,
 ): WebhookRounds {
   const relays = createFairRounds({ onError, isUnavailable: isStoreUnavailable })
-  const inProgress = new Map<Delivery, Promise<void>>()
+  const inProgress = new Map<DueDelivery, Promise<void>>()
 
-  function start(delivery: Delivery): Promise<void> {
+  function start(delivery: DueDelivery): Promise<void> {
     const attempt = attemptDelivery(worker, delivery)
-      .catch((error) => onError(error, delivery.organization_id))
+      .catch((error) => onError(error, delivery.organizationId))
       .finally(() => inProgress.delete(delivery))
     inProgress.set(delivery, attempt)
     return attempt
@@ -59,60 +60,62 @@ export function createWebhookRounds(
 }
 
 /**
- * SQL condition that attempts can be made to `webhook` at the time $1. One whose receiver has never accepted a delivery rests
+ * SQL condition that attempts can be made to `webhook` at the time $now. One whose receiver has never accepted a delivery rests
  * after each failed attempt, so that a URL of somebody else does not receive one attempt for each event.
  */
-const isOpenSql = 'webhook.disabled_at IS NULL AND (webhook.held_until IS NULL OR webhook.held_until <= $1)'
+const isOpenSql = 'webhook.disabled_at IS NULL AND (webhook.held_until IS NULL OR webhook.held_until <= $now)'
 
 /** Returns whether there are events or due deliveries. This costs much less than the statements that take them. */
 async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
-  const { rows } = await pool.query<{ waiting: boolean }>(
+  const { waiting } = await queryEntity<{ waiting: boolean }>(
+    pool,
     `SELECT EXISTS (SELECT FROM outbox_event) OR EXISTS (
        SELECT FROM webhook CROSS JOIN LATERAL (
          SELECT FROM webhook_delivery
-         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
+         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $now
          LIMIT 1
        ) due
        WHERE ${isOpenSql}
      ) AS waiting`,
-    [new Date(clock())],
+    { now: new Date(clock()) },
   )
-  return rows[0]?.waiting ?? false
+  return waiting
 }
 
 /** Claims due deliveries for the time of the lease, within the limits that `inProgress` leaves. */
-async function claimDue({ pool, clock }: WebhookWorker, inProgress: readonly Delivery[]): Promise<Delivery[]> {
+async function claimDue({ pool, clock }: WebhookWorker, inProgress: readonly DueDelivery[]): Promise<DueDelivery[]> {
   const room = maxAttemptsInProgress - inProgress.length
   if (room <= 0) return []
   const nowMs = clock()
-  const { rows } = await pool.query<Delivery>(
+  return queryEntities<DueDelivery>(
+    pool,
     `WITH in_progress AS (
-       SELECT * FROM unnest($3::uuid[], $4::uuid[]) AS attempt (organization_id, webhook_id)
+       SELECT * FROM unnest($organizations::uuid[], $webhooks::uuid[]) AS attempt (organization_id, webhook_id)
      ), waiting AS MATERIALIZED (
        SELECT delivery.id, delivery.next_attempt_at, webhook.url, webhook.sealed_secret,
          row_number() OVER (PARTITION BY webhook.organization_id ORDER BY delivery.next_attempt_at)
            + (SELECT count(*) FROM in_progress WHERE in_progress.organization_id = webhook.organization_id) AS place
        FROM webhook CROSS JOIN LATERAL (
          SELECT id, next_attempt_at FROM webhook_delivery
-         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
+         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $now
          ORDER BY next_attempt_at
          LIMIT greatest(0, CASE WHEN webhook.confirmed_at IS NULL THEN 1 ELSE ${attemptsPerWebhook} END - (SELECT count(*) FROM in_progress WHERE webhook_id = webhook.id))
          FOR UPDATE SKIP LOCKED
        ) delivery
        WHERE ${isOpenSql}
      ), due AS MATERIALIZED (
-       SELECT * FROM waiting WHERE place <= ${attemptsPerOrganization} ORDER BY place, next_attempt_at LIMIT $5
+       SELECT * FROM waiting WHERE place <= ${attemptsPerOrganization} ORDER BY place, next_attempt_at LIMIT $room
      )
-     UPDATE webhook_delivery SET attempt = attempt + 1, next_attempt_at = $2 FROM due
-     WHERE webhook_delivery.id = due.id
-     RETURNING webhook_delivery.*, due.url, due.sealed_secret`,
-    [
-      new Date(nowMs),
-      new Date(nowMs + leaseMs),
-      inProgress.map((delivery) => delivery.organization_id),
-      inProgress.map((delivery) => delivery.webhook_id),
+     UPDATE webhook_delivery d SET attempt = attempt + 1, next_attempt_at = $leaseEnd FROM due
+     WHERE d.id = due.id
+     RETURNING d.id, d.organization_id AS "organizationId", d.webhook_id AS "webhookId", d.event_id AS "eventId", d.type,
+       d.payload AS data, d.attempt, d.created_at AS "createdAt", due.url, due.sealed_secret AS "sealedSecret"`,
+    {
+      now: new Date(nowMs),
+      leaseEnd: new Date(nowMs + leaseMs),
+      organizations: inProgress.map(({ organizationId }) => organizationId),
+      webhooks: inProgress.map(({ webhookId }) => webhookId),
       room,
-    ],
+    },
   )
-  return rows
 }

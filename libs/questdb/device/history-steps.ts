@@ -34,6 +34,7 @@ export async function historySteps(
   ranges: readonly OwnedRange[],
   query: {
     kinds: readonly Kind[]
+    modem?: string | undefined
     stepSeconds: number
     limit: number
     position?: { tsMs: number; kind: Kind } | undefined
@@ -64,7 +65,7 @@ async function newestSteps(
   kind: Kind,
   deviceId: string,
   ranges: readonly OwnedRange[],
-  { limit, stepSeconds }: { limit: number; stepSeconds: number },
+  { limit, stepSeconds, modem }: { limit: number; stepSeconds: number; modem?: string | undefined },
 ): Promise<HistoryStep[]> {
   const names = steppedFields(kind)
   const statistics = names.map(columnName).map((column) => `min(${column}), avg(${column}), max(${column})`)
@@ -73,7 +74,7 @@ async function newestSteps(
   const steps: HistoryStep[] = []
   let toMs = Math.ceil(Math.max(...ranges.map((range) => range.toMs)) / stepMs) * stepMs
   for (let stretch = limit * stepMs; toMs > startMs && steps.length < limit; stretch *= stretchGrowth) {
-    const owned = ownedRows(deviceId, clipRanges(ranges, toMs - stretch, toMs))
+    const owned = ownedRows(deviceId, clipRanges(ranges, toMs - stretch, toMs), modem)
     toMs -= stretch
     if (!owned) continue
     const rows = await questdb.queryArrays(

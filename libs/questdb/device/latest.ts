@@ -1,6 +1,7 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type Kind, kinds } from '#telemetry/report/fields'
-import { clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
+import { completedWithinMs, completeSample } from './completed.ts'
+import { type Condition, clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 import { type StoredSample, sampleColumns, storedSample } from './records.ts'
 
 // The longest history of a plan, and a little more because rows expire by whole days.
@@ -8,7 +9,8 @@ const retentionMs = 400 * 86_400_000
 
 /**
  * The newest sample of each kind by sample time within the ranges, null where there is none; for `location` the newest
- * usable fix. `newestMs` bounds the search from above: nothing was measured later.
+ * usable fix. Fields that it lacks are those of samples up to two minutes older. `newestMs` bounds the search from above:
+ * nothing was measured later.
  */
 export async function latestSamples(
   questdb: QuestdbSql,
@@ -24,7 +26,10 @@ export async function latestSamples(
   >
 }
 
-// QuestDB reads the device's index backwards and stops at the first row, without opening older partitions.
+/** Most routers report no kind more often than this in the time that completes a sample. */
+const usualRows = 16
+
+// QuestDB reads the device's index backwards and stops at the last row, without opening older partitions.
 async function latestOfKind(
   questdb: QuestdbSql,
   kind: Kind,
@@ -34,9 +39,24 @@ async function latestOfKind(
   const owned = ownedRows(deviceId, ranges)
   if (!owned) return undefined
   const usable = kind === 'location' ? ' AND usable' : ''
-  const [row] = await questdb.queryArrays(
-    `SELECT ${sampleColumns(kind)} FROM ${kind} WHERE ${owned.text}${usable} ORDER BY ts DESC LIMIT 1`,
-    owned.values,
+  const read = async ({ text, values }: Condition, limit: number) => {
+    const query = `SELECT ${sampleColumns(kind)} FROM ${kind} WHERE ${text}${usable} ORDER BY ts DESC LIMIT ${limit}`
+    return questdb.queryArrays(query, values)
+  }
+  const [first, ...rows] = await read(owned, usualRows)
+  if (!first) return undefined
+  const newest = storedSample(kind, first)
+  const last = rows.at(-1)
+  const oldestMs = last ? storedSample(kind, last).tsMs : newest.tsMs
+  const fromMs = newest.tsMs - completedWithinMs
+  const others = rows.length === usualRows - 1 ? ownedRows(deviceId, clipRanges(ranges, fromMs, oldestMs)) : undefined
+  const earlier = others ? [...rows, ...(await read(others, maxRows))] : rows
+  // Only those that are young enough are converted.
+  return completeSample(
+    newest,
+    earlier.values().map((row) => storedSample(kind, row)),
   )
-  return row && storedSample(kind, row)
 }
+
+/** Enough for ten samples a second. */
+const maxRows = 1_200

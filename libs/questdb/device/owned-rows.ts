@@ -6,10 +6,10 @@ export type OwnedRange = { organizationId: string; fromMs: number; toMs: number 
 export type Condition = { text: string; values: SqlValue[] }
 
 /**
- * The WHERE condition for a device's rows in these ranges, starting at `$1`; undefined when nothing can match. The
+ * The WHERE condition for a device's rows in these ranges, of one modem if it is given, starting at `$1`; undefined when nothing can match. The
  * outer time bounds are separate conditions, because only these let QuestDB skip partitions.
  */
-export function ownedRows(deviceId: string, ranges: readonly OwnedRange[]): Condition | undefined {
+export function ownedRows(deviceId: string, ranges: readonly OwnedRange[], modem?: string): Condition | undefined {
   const open = ranges.filter((range) => range.fromMs < range.toMs)
   const first = open[0]
   if (!first) return undefined
@@ -29,7 +29,8 @@ export function ownedRows(deviceId: string, ranges: readonly OwnedRange[]): Cond
             return `(org_id = ${bind(organizationId)} AND ts >= ${from} AND ts < ${to})`
           })
           .join(' OR ')
-  return { text: `device_id = $1 AND ts >= $2 AND ts < $3 AND (${owned})`, values }
+  const ofModem = modem === undefined ? '' : ` AND modem = ${bind(modem)}`
+  return { text: `device_id = $1 AND ts >= $2 AND ts < $3 AND (${owned})${ofModem}`, values }
 }
 
 /** The part of each range inside [fromMs, toMs). */

@@ -1,11 +1,18 @@
 import { type Signal, signalQuality } from '#telemetry/coverage/quality'
 import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
+import { sourceOf } from '#telemetry/report/sources'
 import { columnName } from '#telemetry/rows/tables'
 
 /** A stored sample of the API: `ts`, `kind`, then every field of the kind, null without a usable value. */
 export type TelemetryRecord = Record<string, unknown> & { ts: string; kind: Kind }
 
 export type StoredSample = { tsMs: number; organizationId: string; receivedAtMs: number; record: TelemetryRecord }
+
+/** The modem and interface of a record. */
+export const recordSource = ({ modem, interface: uplink }: TelemetryRecord): string =>
+  sourceOf(textOf(modem), textOf(uplink))
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 type Reader = { name: string; column: string; read(value: unknown): unknown }
 

@@ -1,6 +1,7 @@
 import { mapInSlices } from '#core/slices'
 import { deviceLists, ofDevices } from '#questdb/server/device-list'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { longitudeRanges } from '#telemetry/geo/antimeridian'
 import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** The current dwell of a device. */
@@ -26,7 +27,7 @@ export async function ongoingDwells(
 }
 
 /** A stored dwell. `departedAtMs` and `firstOutsideAtMs` are null until a fix outside it has arrived. */
-export type DwellRow = {
+export type StoredDwellRow = {
   id: string
   deviceId: string
   organizationId: string
@@ -74,16 +75,16 @@ type DwellColumns = [
 ]
 
 /** Dwells that touch the range, newest arrival first, equal arrivals by device id. */
-export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Promise<DwellRow[]> {
+export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Promise<StoredDwellRow[]> {
   const lists = deviceLists(range.deviceIds)
   if (lists.length === 1) return readDwells(questdb, range)
-  const found: DwellRow[] = []
+  const found: StoredDwellRow[] = []
   for (const deviceIds of lists) for (const row of await readDwells(questdb, { ...range, deviceIds })) found.push(row)
   found.sort((a, b) => b.arrivedAtMs - a.arrivedAtMs || (a.deviceId < b.deviceId ? -1 : 1))
   return found.slice(0, range.limit)
 }
 
-async function readDwells(questdb: QuestdbSql, range: DwellRange): Promise<DwellRow[]> {
+async function readDwells(questdb: QuestdbSql, range: DwellRange): Promise<StoredDwellRow[]> {
   const values: SqlValue[] = []
   const bind = (value: SqlValue) => `$${values.push(value)}`
   const time = (ms: number) => bind(timestampParameter(ms))
@@ -101,10 +102,10 @@ async function readDwells(questdb: QuestdbSql, range: DwellRange): Promise<Dwell
     conditions.push(`${end} - ts::long >= ${bind(range.minDurationMs * 1_000)}::long`)
   }
   if (range.bbox) {
-    const [minLon, minLat, maxLon, maxLat] = range.bbox
-    const either = minLon <= maxLon ? 'AND' : 'OR'
+    const [, minLat, , maxLat] = range.bbox
     conditions.push(`lat >= ${bind(minLat)} AND lat <= ${bind(maxLat)}`)
-    conditions.push(`(lon >= ${bind(minLon)} ${either} lon <= ${bind(maxLon)})`)
+    const parts = longitudeRanges(range.bbox).map(([from, to]) => `(lon >= ${bind(from)} AND lon <= ${bind(to)})`)
+    conditions.push(`(${parts.join(' OR ')})`)
   }
   if (range.after) {
     const arrived = time(range.after.arrivedAtMs)
@@ -121,7 +122,7 @@ async function readDwells(questdb: QuestdbSql, range: DwellRange): Promise<Dwell
   return mapInSlices(rows, (row) => dwellRow(range.organizationId, row, deviceIds))
 }
 
-function dwellRow(organizationId: string, columns: DwellColumns, deviceIds: Map<string, string>): DwellRow {
+function dwellRow(organizationId: string, columns: DwellColumns, deviceIds: Map<string, string>): StoredDwellRow {
   const [id, ownDeviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap] = columns
   const deviceId = deviceIds.get(ownDeviceId) ?? ownDeviceId
   deviceIds.set(deviceId, deviceId)

@@ -13,9 +13,10 @@ export type PositionRow = {
   headingDeg: number | null
 }
 
-/** A device's newest cellular sample, with the position where it was measured. */
+/** The newest cellular sample of a device's modem, with the position where it was measured. */
 export type SignalRow = {
   tsMs: number
+  modem: string | null
   rat: string | null
   plmn: string | null
   operatorName: string | null
@@ -29,6 +30,8 @@ export type SignalRow = {
   alignErrorM: number | null
   lat: number | null
   lon: number | null
+  /** The time of the oldest sample that gave a value; null if the newest gave all. */
+  completedFromMs: number | null
 }
 
 export type DeviceRow<Row> = { deviceId: string; state: Row }
@@ -67,27 +70,29 @@ type PositionColumns = [
   headingDeg: Maybe<number>,
 ]
 
-/** Every device's newest cellular sample in the range, with its aligned position and its quality. */
+/** The newest cellular sample of each modem of every device in the range, with its aligned position and its quality. */
 export async function fleetSignals(
   questdb: QuestdbSql,
   organizationId: string,
   range: FleetRange,
 ): Promise<DeviceRow<SignalRow>[]> {
   const columns =
-    'device_id, ts, rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db, nr_rsrp_dbm, rssi_dbm, alignment, align_error_m, aligned_lat, aligned_lon'
+    'device_id, ts, modem, rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db, nr_rsrp_dbm, rssi_dbm, alignment, align_error_m, aligned_lat, aligned_lon'
   const rows = await questdb.queryArrays<SignalColumns>(...newestOf('cellular', columns, organizationId, range))
   return mapInSlices(rows, (row) => {
-    const [deviceId, tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, rssiDbm, ...aligned] = row
+    const [deviceId, tsMs, modem, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, rssiDbm, ...aligned] =
+      row
     const [alignment, alignErrorM, lat, lon] = aligned
     const { quality, qualityBasis } = signalQuality({ rat, rsrpDbm, sinrDb, rssiDbm })
-    const radio = { tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, quality, qualityBasis }
-    return { deviceId, state: { ...radio, alignment, alignErrorM, lat, lon } }
+    const radio = { tsMs, modem, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, quality, qualityBasis }
+    return { deviceId, state: { ...radio, alignment, alignErrorM, lat, lon, completedFromMs: null } }
   })
 }
 
 type SignalColumns = [
   deviceId: string,
   tsMs: number,
+  modem: Maybe<string>,
   rat: Maybe<string>,
   plmn: Maybe<string>,
   operatorName: Maybe<string>,
@@ -101,6 +106,31 @@ type SignalColumns = [
   lat: Maybe<number>,
   lon: Maybe<number>,
 ]
+
+/** When a modem of a device was last connected, or had service. */
+export type ModemTime = { modem: string; tsMs: number }
+
+type ReadTimes = (questdb: QuestdbSql, organizationId: string, range: FleetRange) => Promise<DeviceRow<ModemTime>[]>
+
+const newestTimes =
+  (table: 'connection' | 'cellular', condition: string): ReadTimes =>
+  async (questdb, organizationId, { deviceIds, ...range }) => {
+    const values: SqlValue[] = [organizationId, timestampParameter(range.fromMs), timestampParameter(range.toMs)]
+    const of = deviceIds ? ` AND device_id IN (${deviceIds.map((id) => `$${values.push(id)}`).join(', ')})` : ''
+    const rows = await questdb.queryArrays<[deviceId: string, modem: string, tsMs: number]>(
+      `SELECT device_id, modem, max(ts) FROM ${table}
+       WHERE org_id = $1 AND ts >= $2 AND ts < $3 AND ${condition} AND modem IS NOT NULL${of}
+       GROUP BY device_id, modem`,
+      values,
+    )
+    return rows.map(([deviceId, modem, tsMs]) => ({ deviceId, state: { modem, tsMs } }))
+  }
+
+/** When each modem that has a name was last connected in the range. */
+export const fleetConnected = newestTimes('connection', "state = 'connected'")
+
+/** When each modem that has a name last had service in the range. */
+export const fleetServed = newestTimes('cellular', "(rat IS NULL OR rat != 'none')")
 
 // The conditions are in a sub-query: next to LATEST ON, QuestDB ignores or spoils those on columns without an index.
 function newestOf(
@@ -118,6 +148,7 @@ function newestOf(
   if (range.deviceIds) {
     condition += ` AND device_id IN (${range.deviceIds.map((id) => `$${values.push(id)}`).join(', ')})`
   }
-  const text = `SELECT ${columns} FROM (SELECT * FROM ${table} WHERE ${condition}) LATEST ON ts PARTITION BY device_id`
+  const partition = table === 'cellular' ? 'device_id, modem' : 'device_id'
+  const text = `SELECT ${columns} FROM (SELECT * FROM ${table} WHERE ${condition}) LATEST ON ts PARTITION BY ${partition}`
   return [text, values]
 }

@@ -1,25 +1,43 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { addColumnSql, createTableSql, tables } from '#telemetry/rows/tables'
+import { addColumnSql, createTableSql, keyOf, setKeySql, tables } from '#telemetry/rows/tables'
 import { createViewSql, type View, views } from './views.ts'
 
 /**
- * Migrates QuestDB to the schema of this version: creates missing tables, columns and views, and rebuilds views whose
- * definition changed. Existing rows do not change. `ttlDays`: retention of rows. Several processes may run it at the same
+ * Migrates QuestDB to the schema of this version: creates missing tables, columns and views, sets the keys of tables, and
+ * rebuilds views whose definition changed. Existing rows do not change. `ttlDays`: retention of rows. Several processes may run it at the same
  * time; an error of one that finds an object busy passes when it tries again.
  */
 export async function applySchema(questdb: QuestdbSql, options: { ttlDays: number }): Promise<void> {
   const { ttlDays } = options
   for (const table of Object.values(tables)) {
     await questdb.query(createTableSql(table, ttlDays))
-    const known = await questdb.query<{ column: string }>(`SHOW COLUMNS FROM ${table.name}`)
+    const known = await columnsOf(questdb, table.name)
     const present = new Set(known.map(({ column }) => column))
     for (const column of table.columns) {
       if (!present.has(column.name)) await questdb.query(addColumnSql(table, column))
     }
+    // Earlier versions told rows apart by time and device alone.
+    const keys = new Set(known.filter(({ upsertKey }) => upsertKey).map(({ column }) => column))
+    if (keyOf(table).some((column) => !keys.has(column))) await questdb.query(setKeySql(table))
     await questdb.query(`ALTER TABLE ${table.name} SET TTL ${ttlDays} DAYS`)
   }
   await applyViews(questdb, ttlDays)
 }
+
+/** Returns whether QuestDB has the tables, columns and views of this version, so that queries can be answered. */
+export async function hasSchema(questdb: QuestdbSql): Promise<boolean> {
+  const rows = await questdb.query<{ name: string }>('SELECT table_name name FROM tables()')
+  const known = new Set(rows.map(({ name }) => name))
+  if (![...Object.values(tables), ...views].every(({ name }) => known.has(name))) return false
+  for (const { name, columns } of Object.values(tables)) {
+    const present = new Set((await columnsOf(questdb, name)).map(({ column }) => column))
+    if (!columns.every((column) => present.has(column.name))) return false
+  }
+  return true
+}
+
+const columnsOf = (questdb: QuestdbSql, table: string) =>
+  questdb.query<{ column: string; upsertKey: boolean }>(`SHOW COLUMNS FROM ${table}`)
 
 /**
  * Rebuilds views from the first one that is missing or whose query changed. `materialized_views()` leaves out a view while

@@ -22,8 +22,8 @@ export function createViewSql(view: View, ttlDays: number): string {
 }
 
 /**
- * One vote per device, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
- * included. The refresh works minute by minute from what the table then holds, so late, replaced and realigned rows
+ * One vote per device, modem, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
+ * included. A vote without service counts for the operator that the modem lost. The refresh works minute by minute from what the table then holds, so late, replaced and realigned rows
  * are voted on again.
  */
 const coverageVotes: View = {
@@ -31,7 +31,8 @@ const coverageVotes: View = {
   base: 'cellular',
   refreshedAt: '2026-01-01T00:00:00.000000Z',
   query: `
-      SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
+      SELECT ts, org_id, device_id, modem, h3_10, h3_5, last(ts) voted_at, last(rat) rat,
+             last(coalesce(plmn, lost_plmn)::symbol) plmn,
              last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
       FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
     `,
@@ -67,5 +68,22 @@ const coverageDevices: View = {
     `,
 }
 
+/**
+ * The moments (device, cell and minute) with votes of several modems: the votes beyond one per moment, and the votes without
+ * service that are in a moment with service or beyond one per moment without. Nearly empty unless devices have several modems.
+ */
+const coverageMoments: View = {
+  name: 'coverage_moment_1h',
+  ...hoursOfVotes,
+  query: `
+      SELECT ts, org_id, h3_10, h3_5, sum(modems - 1) more_votes,
+             sum(CASE WHEN dark < modems THEN dark ELSE dark - 1 END) more_dark
+      FROM (
+        SELECT ts, org_id, device_id, h3_10, h3_5, count() modems, sum(CASE WHEN rat = 'none' THEN 1 ELSE 0 END) dark
+        FROM coverage_vote_1m WHERE modem IS NOT NULL SAMPLE BY 1m
+      ) WHERE modems > 1 SAMPLE BY 1h
+    `,
+}
+
 /** The views in the order of their dependencies. */
-export const views: readonly View[] = [coverageVotes, coverageHours, coverageDevices]
+export const views: readonly View[] = [coverageVotes, coverageHours, coverageDevices, coverageMoments]

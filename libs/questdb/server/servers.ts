@@ -16,16 +16,34 @@ export type QuestdbServer = {
 
 /** The environment variables of the apps that use QuestDB. `questdbServers` checks how they fit together. */
 export const questdbVariables = {
-  QUESTDB_URL: z.url().optional(),
-  QUESTDB_PG_URL: z.string().min(1).optional(),
-  /** Complete copies, in the order in which reads prefer them: `a=http://…,postgresql://…;b=…`. Needs Kafka. */
-  QUESTDB_SERVERS: z.string().optional(),
-  /** Credentials for addresses that contain none. */
-  QUESTDB_USER: z.string().default('admin'),
+  QUESTDB_URL: z.url().optional().meta({
+    description:
+      'The HTTP address of QuestDB. Set it together with `QUESTDB_PG_URL`. Default with `npm start`: the embedded QuestDB.',
+    setByStart: true,
+  }),
+  QUESTDB_PG_URL: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'The address of QuestDB for the PostgreSQL wire protocol.', setByStart: true }),
+  QUESTDB_SERVERS: z
+    .string()
+    .optional()
+    .describe(
+      'Several complete copies of QuestDB instead of one server, in the order in which reads prefer them: `a=http://…,postgresql://…;b=…`. Needs Kafka, see [operations](operations.md#copies-of-questdb).',
+    ),
+  QUESTDB_USER: z
+    .string()
+    .default('admin')
+    .meta({ description: 'The user for addresses that contain none.', setByStart: true }),
   QUESTDB_PASSWORD: z
     .string()
     .default('quest')
-    .transform((text) => new Secret(text)),
+    .transform((text) => new Secret(text))
+    .meta({
+      description: 'The password for addresses that contain none. `npm start` generates one for the embedded QuestDB.',
+      setByStart: true,
+    }),
 }
 
 type QuestdbVariables = z.infer<z.ZodObject<typeof questdbVariables>>

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { toError } from '#core/error-text'
 import { throwIfClosed } from '#core/errors'
 
 /** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
@@ -83,7 +84,7 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
     release()
     return result
   } catch (error) {
-    release(error instanceof Error ? error : new Error(String(error)))
+    release(toError(error))
     throwIfClosed(signal)
     throw error
   } finally {

@@ -6,11 +6,11 @@ import {
   polygonToCellsExperimental,
   UNITS,
 } from 'h3-js'
-import type { BoundingBox } from '#telemetry/geo/geo'
+import { longitudeRanges } from '#telemetry/geo/antimeridian'
+import { type BoundingBox, degreeM, radians } from '#telemetry/geo/geo'
 import { coarsestResolution } from './coverage-resolution.ts'
 import { type AreaSet, areaResolution, longOfH3 } from './h3-index.ts'
 
-const degreeM = 111_320
 // A longer list costs more than it saves.
 const maxAreas = 400
 
@@ -47,7 +47,7 @@ const isFillable = ([minLon, minLat, maxLon, maxLat]: BoundingBox): boolean =>
 
 /** The area of a box, measured at its middle. */
 const areaM2 = ([minLon, minLat, maxLon, maxLat]: BoundingBox): number =>
-  (maxLat - minLat) * (maxLon - minLon) * degreeM ** 2 * Math.cos((((minLat + maxLat) / 2) * Math.PI) / 180)
+  (maxLat - minLat) * (maxLon - minLon) * degreeM ** 2 * Math.cos(((minLat + maxLat) / 2) * radians)
 
 /** The centre of a cell. */
 export const cellCentre = (h3: string): [lat: number, lon: number] => cellToLatLng(h3)
@@ -57,17 +57,12 @@ const edgeM = (resolution: number) => getHexagonEdgeLengthAvg(resolution, UNITS.
 /** The width in degrees. A box over the antimeridian ends at a smaller longitude than it begins. */
 const widthOf = (minLon: number, maxLon: number): number => (minLon <= maxLon ? maxLon - minLon : maxLon - minLon + 360)
 
-const partsOf = ([minLon, minLat, maxLon, maxLat]: BoundingBox): BoundingBox[] =>
-  minLon <= maxLon
-    ? [[minLon, minLat, maxLon, maxLat]]
-    : [
-        [minLon, minLat, 180, maxLat],
-        [-180, minLat, maxLon, maxLat],
-      ]
+const partsOf = (box: BoundingBox): BoundingBox[] =>
+  longitudeRanges(box).flatMap(([west, east]): BoundingBox[] => (west < east ? [[west, box[1], east, box[3]]] : []))
 
 function widened([minLon, minLat, maxLon, maxLat]: BoundingBox, marginM: number): BoundingBox {
   const lat = marginM / degreeM
-  const lon = lat / Math.max(0.05, Math.cos((Math.max(Math.abs(minLat), Math.abs(maxLat)) * Math.PI) / 180))
+  const lon = lat / Math.max(0.05, Math.cos(Math.max(Math.abs(minLat), Math.abs(maxLat)) * radians))
   const [south, north] = [Math.max(-90, minLat - lat), Math.min(90, maxLat + lat)]
   if (widthOf(minLon, maxLon) + 2 * lon >= 360) return [-180, south, 180, north]
   return [turned(minLon - lon), south, turned(maxLon + lon), north]

@@ -1,7 +1,7 @@
 import { ServiceError } from '#core/errors'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { countSinr, countVoters, countVotes, type VoteCount } from './coverage.ts'
-import { type CoverageCell, coverageCells } from './coverage-cells.ts'
+import { coverageCells, type DatedCoverageCell } from './coverage-cells.ts'
 import { type ChosenCells, listCells } from './coverage-resolution.ts'
 import type { VoteFilter } from './coverage-source.ts'
 import { cellsAtOnce, countsAtOnce } from './vote-limits.ts'
@@ -11,11 +11,11 @@ export async function readCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   { resolution, h3 }: ChosenCells,
-): Promise<CoverageCell[]> {
+): Promise<DatedCoverageCell[]> {
   const counted = h3 ? undefined : await count(questdb, filters, resolution)
   if (counted) return counted
   const listed = h3 ?? (await listCells(questdb, filters, resolution))
-  const items: CoverageCell[] = []
+  const items: DatedCoverageCell[] = []
   for (let start = 0; start < listed.length; start += cellsAtOnce) {
     const part = await readPart(questdb, filters, resolution, listed.slice(start, start + cellsAtOnce))
     for (const cell of part) items.push(cell)
@@ -29,7 +29,7 @@ async function readPart(
   filters: readonly VoteFilter[],
   resolution: number,
   h3: readonly string[],
-): Promise<CoverageCell[]> {
+): Promise<DatedCoverageCell[]> {
   const cells = { resolution, h3 }
   const counted = await count(
     questdb,
@@ -50,7 +50,7 @@ async function count(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   resolution: number,
-): Promise<CoverageCell[] | undefined> {
+): Promise<DatedCoverageCell[] | undefined> {
   // Sequentially, because each query uses all of QuestDB's workers.
   const votes: VoteCount[] = []
   for (const filter of filters) {

@@ -52,6 +52,22 @@ export function timedVoteParts(filter: VoteFilter): Source[] {
   return parts(filter, single, 'SELECT ts, rat, rsrp_bin, votes FROM coverage_1h')
 }
 
+/**
+ * What votes count beyond their moments (device, cell and minute) where several modems of a device voted, as `(ts, h3_10,
+ * more_votes, more_dark)`: a moment counts once, and is without service only when no modem had service in it. Empty with a filter
+ * by RAT or operator, whose votes are counted for themselves.
+ */
+export function momentParts(filter: VoteFilter): Source[] {
+  if (filter.rat !== undefined || filter.plmn !== undefined) return []
+  const ofVotes = (where: string) => `SELECT ts, h3_10, modems - 1 more_votes,
+      CASE WHEN dark < modems THEN dark ELSE dark - 1 END more_dark
+    FROM (
+      SELECT ts, device_id, h3_10, count() modems, sum(CASE WHEN rat = 'none' THEN 1 ELSE 0 END) dark
+      FROM coverage_vote_1m ${where} AND modem IS NOT NULL GROUP BY ts, device_id, h3_10
+    ) WHERE modems > 1`
+  return parts(filter, ofVotes, 'SELECT ts, h3_10, more_votes, more_dark FROM coverage_moment_1h')
+}
+
 /** The votes as one source, for conditions on their sums. */
 export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
 
@@ -91,7 +107,8 @@ export function unionOf(sources: readonly Source[]): Source {
   return { text: `(${texts.join(' UNION ALL ')})`, values: sources.flatMap(({ values }) => values) }
 }
 
-function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
+/** `single` selects from the votes, and is a function if its condition is not at its end. */
+function parts(filter: VoteFilter, single: string | ((where: string) => string), hourly: string): Source[] {
   const { fromMs, toMs } = filter
   const ofVotes = (startMs: number, endMs: number | undefined, more?: (bind: Bind) => string) =>
     part((bind) => {
@@ -102,7 +119,8 @@ function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
         ...(endMs === undefined ? [] : [`ts < ${time(endMs)} AND voted_at < ${time(endMs)}`]),
         ...(more ? [more(bind)] : []),
       ]
-      return `${single} WHERE ${all.join(' AND ')}`
+      const where = `WHERE ${all.join(' AND ')}`
+      return typeof single === 'string' ? `${single} ${where}` : single(where)
     })
   if (isOfDevices(filter)) return [ofVotes(fromMs, toMs, (bind) => deviceConditions(filter, bind))]
 

@@ -9,7 +9,15 @@ import {
   noneBelow,
   type ZoneOperator,
 } from '#telemetry/coverage/dead-zones'
-import { parentCell, unionOf, type VoteFilter, voteParts, voterSource, voteSource } from './coverage-source.ts'
+import {
+  momentParts,
+  parentCell,
+  unionOf,
+  type VoteFilter,
+  voteParts,
+  voterSource,
+  voteSource,
+} from './coverage-source.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
 
 // Zones beyond this limit have too little time without service to matter.
@@ -19,33 +27,65 @@ const served = "(rat IS NULL OR rat != 'none')"
 const votesWhere = (condition: string) => `sum(CASE WHEN ${condition} THEN votes ELSE 0 END)`
 
 /** The votes of a cell: how many, and how many of them meet the conditions of a dead cell. */
-type CellVotes = DeadCell & { withRsrp: number; weakRsrp: number; withSinr: number; weakSinr: number }
+type CellVotes = Omit<DeadCell, 'darkMoments'> &
+  Moments & { inService: number; withRsrp: number; weakRsrp: number; withSinr: number; weakSinr: number }
+
+/** What a cell's votes count beyond its moments. */
+type Moments = { moreVotes: number; moreDark: number }
+
+const darkMoments = ({ samples, inService, moreDark }: CellVotes): number => samples - inService - moreDark
 
 /**
  * Cells of resolution 9 that, with the votes of all filters together, have at least 5 votes and
- * are dead: less than 90 % of the votes have service, or the median of RSRP or SINR is of quality `none`. At most
+ * are dead: less than 90 % of the moments have service, or the median of RSRP or SINR is of quality `none`. At most
  * 20,000 cells, those with the most votes without service first.
  *
  * A median by nearest rank is below a bound exactly when at least half of the values are.
  */
 export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<DeadCell[]> {
   if (filters.length === 0) return []
+  const moments = await momentsByCell(questdb, filters)
   const cells =
     filters.some(({ deviceIds }) => deviceIds) && filters.length > 1
       ? await mergedVotes(questdb, filters)
-      : await votesByCell(questdb, filters, mayBeDead)
+      : await votesByCell(questdb, filters, moments.size > 0 ? '' : mayBeDead)
+  for (const cell of cells) Object.assign(cell, moments.get(cell.h3))
   return cells
     .filter(isDead)
-    .sort((a, b) => b.samples - b.inService - (a.samples - a.inService) || (a.h3 < b.h3 ? -1 : 1))
+    .sort((a, b) => darkMoments(b) - darkMoments(a) || (a.h3 < b.h3 ? -1 : 1))
     .slice(0, maxDeadCells)
-    .map(({ h3, samples, inService, lastAtMs }) => ({ h3, samples, inService, lastAtMs }))
+    .map((cell) => ({
+      ...{ h3: cell.h3, samples: cell.samples, darkMoments: darkMoments(cell), lastAtMs: cell.lastAtMs },
+    }))
 }
 
-const isDead = ({ samples, inService, withRsrp, weakRsrp, withSinr, weakSinr }: CellVotes): boolean =>
-  samples >= enoughVotes &&
-  (inService < deadServiceRatio * samples ||
+function isDead(cell: CellVotes): boolean {
+  const { samples, moreVotes, withRsrp, weakRsrp, withSinr, weakSinr } = cell
+  if (samples < enoughVotes) return false
+  const moments = samples - moreVotes
+  return (
+    moments - darkMoments(cell) < deadServiceRatio * moments ||
     (withRsrp > 0 && 2 * weakRsrp >= withRsrp) ||
-    (withSinr > 0 && 2 * weakSinr >= withSinr))
+    (withSinr > 0 && 2 * weakSinr >= withSinr)
+  )
+}
+
+/** The cells in which several modems of a device voted in the same minute. */
+async function momentsByCell(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<Map<string, Moments>> {
+  const moments = new Map<string, Moments>()
+  for (const source of filters.flatMap(momentParts)) {
+    const rows = await questdb.queryArrays<[cell: string, moreVotes: string, moreDark: string]>(
+      `SELECT ${parentCell(deadZoneResolution)} cell, sum(more_votes), sum(more_dark) FROM ${source.text} GROUP BY cell`,
+      source.values,
+    )
+    await forEachInSlices(rows, ([cell, moreVotes, moreDark]) => {
+      const h3 = h3OfLong(cell)
+      const sum = moments.get(h3) ?? { moreVotes: 0, moreDark: 0 }
+      moments.set(h3, { moreVotes: sum.moreVotes + Number(moreVotes), moreDark: sum.moreDark + Number(moreDark) })
+    })
+  }
+  return moments
+}
 
 /** `isDead` as SQL, so that QuestDB sends few cells. */
 const mayBeDead = `WHERE samples >= ${enoughVotes} AND (
@@ -74,6 +114,8 @@ const addVotes = (a: CellVotes, b: CellVotes): CellVotes => ({
   weakRsrp: a.weakRsrp + b.weakRsrp,
   withSinr: a.withSinr + b.withSinr,
   weakSinr: a.weakSinr + b.weakSinr,
+  moreVotes: 0,
+  moreDark: 0,
 })
 
 type CellVotesColumns = [cell: string, lastAtMs: number, ...counts: string[]]
@@ -98,7 +140,8 @@ async function votesByCell(
   )
   return mapInSlices(rows, ([cell, lastAtMs, ...counts]) => {
     const [samples = 0, inService = 0, withRsrp = 0, weakRsrp = 0, withSinr = 0, weakSinr = 0] = counts.map(Number)
-    return { h3: h3OfLong(cell), lastAtMs, samples, inService, withRsrp, weakRsrp, withSinr, weakSinr }
+    const ofSignal = { withRsrp, weakRsrp, withSinr, weakSinr }
+    return { h3: h3OfLong(cell), lastAtMs, samples, inService, ...ofSignal, moreVotes: 0, moreDark: 0 }
   })
 }
 

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { ToldCell } from '#telemetry/coverage/forecast'
+import type { SourceCell } from '#telemetry/coverage/forecast'
 import { parentCell, type VoteFilter, voterSource } from './coverage-source.ts'
 import { areasOf, enclosingCells, longOfH3 } from './h3-index.ts'
 import { cellsAtOnce } from './vote-limits.ts'
@@ -17,12 +17,12 @@ export type CellVoters = { devices: number; votes: number }
 export async function votersOfCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
-  cells: readonly ToldCell[],
+  cells: readonly SourceCell[],
 ): Promise<Map<string, CellVoters>> {
   const voters = new Map<string, CellVoters>()
-  const count = async (filter: VoteFilter, resolution: number, told: readonly ToldCell[]) => {
-    const byLong = new Map(told.map(({ h3 }) => [longOfH3(h3), h3]))
-    for (const listed of lists(told, Math.min(resolution, listedResolution))) {
+  const count = async (filter: VoteFilter, resolution: number, cells: readonly SourceCell[]) => {
+    const byLong = new Map(cells.map(({ h3 }) => [longOfH3(h3), h3]))
+    for (const listed of lists(cells, Math.min(resolution, listedResolution))) {
       const source = voterSource({ ...filter, areas: areasOf(listed.h3), cells: listed })
       const rows = await questdb.queryArrays<[string, string, string]>(
         `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices, sum(votes) votes FROM ${source.text} GROUP BY cell`,
@@ -40,15 +40,15 @@ export async function votersOfCells(
   }
   const byResolution = [...Map.groupBy(cells, ({ h3Resolution }) => h3Resolution)]
   await Promise.all(
-    filters.flatMap((filter) => byResolution.map(([resolution, told]) => count(filter, resolution, told))),
+    filters.flatMap((filter) => byResolution.map(([resolution, cells]) => count(filter, resolution, cells))),
   )
   return voters
 }
 
-/** The cells of this resolution that contain the told ones, as lists for one statement each. */
-function* lists(told: readonly ToldCell[], resolution: number) {
+/** The cells of this resolution that contain these cells, as lists for one statement each. */
+function* lists(cells: readonly SourceCell[], resolution: number) {
   const h3 = enclosingCells(
-    told.map((cell) => cell.h3),
+    cells.map((cell) => cell.h3),
     resolution,
   )
   for (let start = 0; start < h3.length; start += cellsAtOnce) {

@@ -1,6 +1,6 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { SignalVotes } from '#telemetry/coverage/signal-trend'
-import { timedVoteParts, type VoteFilter, voteParts } from './coverage-source.ts'
+import type { Moments, SignalVotes } from '#telemetry/coverage/signal-trend'
+import { momentParts, timedVoteParts, type VoteFilter, voteParts } from './coverage-source.ts'
 
 const hourMs = 3_600_000
 
@@ -22,7 +22,7 @@ const maxOperatorRows = 50_000
 const served = "(rat IS NULL OR rat != 'none')"
 
 export type StepVotes = SignalVotes & { stepMs: number }
-export type OperatorVotes = SignalVotes & { plmn: string }
+export type PlmnVotes = SignalVotes & { plmn: string }
 
 /** Counts votes by step, service and RSRP. Equal votes may be split over two counts; add them up. */
 export async function votesByStep(questdb: QuestdbSql, filter: VoteFilter, { sql }: TrendStep): Promise<StepVotes[]> {
@@ -40,8 +40,29 @@ export async function votesByStep(questdb: QuestdbSql, filter: VoteFilter, { sql
     .map(([stepMs, isServed, rsrpBin, votes]) => ({ stepMs, isServed, rsrpBin, votes: Number(votes) }))
 }
 
+export type StepMoments = Moments & { stepMs: number }
+
+/** What the votes of each step count beyond their moments. */
+export async function momentsByStep(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  { sql }: TrendStep,
+): Promise<StepMoments[]> {
+  const perPart = await Promise.all(
+    momentParts(filter).map(({ text, values }) =>
+      questdb.queryArrays<[stepMs: number, moreVotes: string, moreDark: string]>(
+        `SELECT timestamp_floor('${sql}', ts) step, sum(more_votes), sum(more_dark) FROM ${text} GROUP BY step`,
+        values,
+      ),
+    ),
+  )
+  return perPart
+    .flat()
+    .map(([stepMs, moreVotes, moreDark]) => ({ stepMs, moreVotes: Number(moreVotes), moreDark: Number(moreDark) }))
+}
+
 /** Counts votes by operator, service and RSRP. Votes without an operator are left out. */
-export async function votesByOperator(questdb: QuestdbSql, filter: VoteFilter): Promise<OperatorVotes[]> {
+export async function votesByOperator(questdb: QuestdbSql, filter: VoteFilter): Promise<PlmnVotes[]> {
   const perPart = await Promise.all(
     voteParts(filter).map(({ text, values }) =>
       questdb.queryArrays<[plmn: string, isServed: boolean, rsrpBin: number | null, votes: string]>(

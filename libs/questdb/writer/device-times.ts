@@ -1,6 +1,8 @@
 import { idList, idQuery } from '#questdb/server/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
 import { type Kind, kinds } from '#telemetry/report/fields'
+import { sourceOf } from '#telemetry/report/sources'
+import { tables } from '#telemetry/rows/tables'
 
 const hourMs = 3_600_000
 
@@ -65,32 +67,41 @@ async function readLatestOf(
   )
 }
 
-/** Which of a device's sample times between two moments (both included) are stored, from reports received before. */
+/** The time and the source of a stored sample. */
+export type SampleKey = [tsMs: number, source: string]
+
+type SampleColumns = [tsMs: number, modem?: string | null, uplink?: string | null]
+
+const sampleColumns = (kind: Kind) => ['ts', ...tables[kind].sourceColumns].join(', ')
+
+const sampleKey = ([tsMs, modem = null, uplink = null]: SampleColumns): SampleKey => [tsMs, sourceOf(modem, uplink)]
+
+/** Which of a device's samples between two moments (both included) are stored, from reports received before. */
 export async function readStoredTimes(
   questdb: QuestdbSql,
   kind: Kind,
   deviceId: string,
   { fromMs, toMs, receivedBeforeMs }: { fromMs: number; toMs: number; receivedBeforeMs: number },
-): Promise<Set<number>> {
-  const rows = await questdb.queryArrays<[number]>(
-    `SELECT ts FROM ${kind} WHERE device_id = $1 AND ts >= $2 AND ts <= $3 AND received_at < $4`,
+): Promise<SampleKey[]> {
+  const rows = await questdb.queryArrays<SampleColumns>(
+    `SELECT ${sampleColumns(kind)} FROM ${kind} WHERE device_id = $1 AND ts >= $2 AND ts <= $3 AND received_at < $4`,
     [deviceId, timestampParameter(fromMs), timestampParameter(toMs), timestampParameter(receivedBeforeMs)],
   )
-  return new Set(rows.map(([tsMs]) => tsMs))
+  return rows.map(sampleKey)
 }
 
-/** Which of these sample times of a device are stored, from reports received before a time. For times far apart. */
+/** Which of the samples with these times of a device are stored, from reports received before a time. For times far apart. */
 export async function readStoredAmong(
   questdb: QuestdbSql,
   kind: Kind,
   deviceId: string,
   { times, receivedBeforeMs }: { times: readonly number[]; receivedBeforeMs: number },
-): Promise<Set<number>> {
+): Promise<SampleKey[]> {
   // QuestDB reads a list with one time as an interval, so the first time is repeated.
   const list = [...times, ...times.slice(0, 1)].map((tsMs) => `'${timestampParameter(tsMs)}'`).join(', ')
-  const rows = await questdb.queryArrays<[number]>(
-    `SELECT ts FROM ${kind} WHERE device_id = $1 AND ts IN (${list}) AND received_at < $2`,
+  const rows = await questdb.queryArrays<SampleColumns>(
+    `SELECT ${sampleColumns(kind)} FROM ${kind} WHERE device_id = $1 AND ts IN (${list}) AND received_at < $2`,
     [deviceId, timestampParameter(receivedBeforeMs)],
   )
-  return new Set(rows.map(([tsMs]) => tsMs))
+  return rows.map(sampleKey)
 }

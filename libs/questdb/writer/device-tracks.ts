@@ -36,9 +36,9 @@ export function trackFilter(deviceIds: readonly string[], { fromMs, toMs, receiv
  * How many rows a query may give, and which first; a page of rows in order of time ends with a full one. The limit is part
  * of the statement, so use few different ones.
  */
-export type Page = { limit: number; newestFirst?: boolean }
+export type PageLimit = { limit: number; newestFirst?: boolean }
 
-const orderOf = ({ limit, newestFirst }: Page) => `ORDER BY ts${newestFirst ? ' DESC' : ''} LIMIT ${limit}`
+const orderOf = ({ limit, newestFirst }: PageLimit) => `ORDER BY ts${newestFirst ? ' DESC' : ''} LIMIT ${limit}`
 
 type ReportRow = [
   ...[deviceId: string, tsMs: number, lat: number, lon: number],
@@ -52,7 +52,7 @@ export async function readFixReports(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   query: TrackQuery,
-  page: Page,
+  page: PageLimit,
 ): Promise<Map<string, StoredFixReport[]>> {
   const { where, values } = trackFilter(deviceIds, query)
   const rows = await questdb.queryArrays<ReportRow>(
@@ -102,7 +102,7 @@ export async function readCellularRows(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   query: TrackQuery,
-  page: Page,
+  page: PageLimit,
 ): Promise<Map<string, StoredCellularRow[]>> {
   const { where, values } = trackFilter(deviceIds, query)
   const found = await questdb.queryArrays<unknown[]>(
@@ -135,7 +135,7 @@ export async function readDwells(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   range: TimeRange,
-  page: Page,
+  page: PageLimit,
 ): Promise<Map<string, StoredDwell[]>> {
   const { where, values } = trackFilter(deviceIds, range)
   const found = await questdb.query<DwellRow>(

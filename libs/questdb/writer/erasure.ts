@@ -38,9 +38,10 @@ async function eraseFrom(questdb: QuestdbSql, table: Table, deviceIds: readonly 
     const [from, to] = [`$${deviceIds.length + 1}`, `$${deviceIds.length + 2}`]
     // A dwell without values would still count as a dwell.
     const extra = table.name === 'dwell' ? { column: ', withdrawn', value: ', true' } : { column: '', value: '' }
+    const key = ['ts', 'device_id', 'org_id', ...table.sourceColumns].join(', ')
     await questdb.query(
-      `INSERT INTO ${table.name} (ts, device_id, org_id${extra.column})
-       SELECT ts, device_id, org_id${extra.value} FROM ${table.name}
+      `INSERT INTO ${table.name} (${key}${extra.column})
+       SELECT ${key}${extra.value} FROM ${table.name}
        WHERE ts >= ${from} AND ts < ${to} AND ${ofDevices(deviceIds)}`,
       [...deviceIds, timestampParameter(startMs), timestampParameter(startMs + dayMs)],
     )

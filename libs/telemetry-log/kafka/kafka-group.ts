@@ -48,10 +48,7 @@ const retryPauseMs = 1_000
  * moves is first revoked from its owner and assigned to its new owner in the next round.
  */
 export function joinKafkaGroup(parts: KafkaGroupParts): KafkaGroup {
-  const { settings, groupId, memberName, onAssigned, onRevoked, onError } = parts
-  const { sessionTimeoutMs = usualSessionTimeoutMs } = parts
-  // A client refuses a shorter time for a rebalance.
-  const rebalanceTimeoutMs = Math.max(usualRebalanceTimeoutMs, sessionTimeoutMs)
+  const { settings, groupId, onAssigned, onRevoked, onError } = parts
   const { topic } = settings
   const leaving = new AbortController()
   let owned = new Set<number>()
@@ -74,31 +71,10 @@ export function joinKafkaGroup(parts: KafkaGroupParts): KafkaGroup {
     if (gained.length > 0) onAssigned(gained)
   }
 
-  function openMember(): Consumer {
-    const consumer: Consumer = new Consumer({
-      ...clientOptions(settings, 'routerfleet-writer'),
-      groupId,
-      ...(memberName !== undefined && { groupInstanceId: memberName }),
-      // A broker answers a join when all members have joined.
-      requestTimeout: rebalanceTimeoutMs + sessionTimeoutMs,
-      sessionTimeout: sessionTimeoutMs,
-      heartbeatInterval: heartbeatMs,
-      heartbeatStallTimeout: 2 * sessionTimeoutMs,
-      rebalanceTimeout: rebalanceTimeoutMs,
-      protocols: [{ name: 'cooperative-sticky', version: 3 }],
-      // The client waits for this before each join: what is owned and no longer assigned is given up here.
-      protocolsMetadata: async () => {
-        await revokeExcept(assignedTo(consumer))
-        return Buffer.alloc(0)
-      },
-    })
-    consumer.topics.track(topic)
-    return consumer
-  }
-
   /** Resolves when the membership is lost. */
   async function liveAsMember(): Promise<void> {
-    const consumer = openMember()
+    // The client waits for this before each join: what is owned and no longer assigned is given up here.
+    const consumer: Consumer = openMember(parts, () => revokeExcept(assignedTo(consumer)))
     member = consumer
     try {
       const lost = new Promise<never>((_, reject) => {
@@ -142,4 +118,29 @@ export function joinKafkaGroup(parts: KafkaGroupParts): KafkaGroup {
       await offsets.close().catch(() => {})
     },
   }
+}
+
+/** Opens the connection of a member. `beforeJoin`: the client waits for it before each join. */
+function openMember(parts: KafkaGroupParts, beforeJoin: () => Promise<void>): Consumer {
+  const { settings, groupId, memberName, sessionTimeoutMs = usualSessionTimeoutMs } = parts
+  // A client refuses a shorter time for a rebalance.
+  const rebalanceTimeoutMs = Math.max(usualRebalanceTimeoutMs, sessionTimeoutMs)
+  const consumer = new Consumer({
+    ...clientOptions(settings, 'routerfleet-writer'),
+    groupId,
+    ...(memberName !== undefined && { groupInstanceId: memberName }),
+    // A broker answers a join when all members have joined.
+    requestTimeout: rebalanceTimeoutMs + sessionTimeoutMs,
+    sessionTimeout: sessionTimeoutMs,
+    heartbeatInterval: heartbeatMs,
+    heartbeatStallTimeout: 2 * sessionTimeoutMs,
+    rebalanceTimeout: rebalanceTimeoutMs,
+    protocols: [{ name: 'cooperative-sticky', version: 3 }],
+    protocolsMetadata: async () => {
+      await beforeJoin()
+      return Buffer.alloc(0)
+    },
+  })
+  consumer.topics.track(settings.topic)
+  return consumer
 }

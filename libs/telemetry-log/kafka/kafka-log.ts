@@ -38,36 +38,13 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
   const { onFailure, onUnprepared, maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
   const producer = new Producer({ ...clientOptions(settings, 'routerfleet-ingest'), idempotent: true })
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
-  let partitions: number | undefined
+  const preparation = startPreparation(producer, settings, onUnprepared)
   let sending: Promise<void> | undefined
   let isClosed = false
-  let isPrepared = false
-  let preparing: Promise<void> | undefined
-
-  /** Creates the topic and obtains the id of the producer, once. Rejects if the brokers do not respond. */
-  function prepare(): Promise<void> {
-    preparing ??= (async () => {
-      partitions ??= await ensureTopic(settings)
-      if (!isPrepared) await producer.initIdempotentProducer({})
-      isPrepared = true
-    })().finally(() => {
-      preparing = undefined
-    })
-    return preparing
-  }
-  // At once, so that the first report does not have to wait for it.
-  const preparation = repeat(
-    preparePauseMs,
-    async () => {
-      await prepare()
-      void preparation.stop()
-    },
-    (error) => onUnprepared?.(error),
-  )
 
   async function send(group: readonly WaitingAppend[]): Promise<void> {
-    if (!isPrepared) await prepare()
-    const count = partitions ?? settings.partitions
+    if (!preparation.isPrepared()) await preparation.prepare()
+    const count = preparation.partitions()
     const { topic } = settings
     const messages = group.map(({ batch }) => ({
       topic,
@@ -100,7 +77,7 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
 
   return {
     get partitions() {
-      return partitions ?? settings.partitions
+      return preparation.partitions()
     },
     append(batch) {
       if (isClosed) return Promise.reject(new LogFailedError())
@@ -117,6 +94,39 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
       await producer.close()
     },
     queue: queue.figures,
+    isPrepared: preparation.isPrepared,
+  }
+}
+
+/** Creates the topic and obtains the id of the producer. Starts at once, so that the first report does not wait for it. */
+function startPreparation(producer: Producer, settings: KafkaSettings, onUnprepared: KafkaLogOptions['onUnprepared']) {
+  let partitions: number | undefined
+  let isPrepared = false
+  let preparing: Promise<void> | undefined
+
+  function prepare(): Promise<void> {
+    preparing ??= (async () => {
+      partitions ??= await ensureTopic(settings)
+      if (!isPrepared) await producer.initIdempotentProducer({})
+      isPrepared = true
+    })().finally(() => {
+      preparing = undefined
+    })
+    return preparing
+  }
+  const repeating = repeat(
+    preparePauseMs,
+    async () => {
+      await prepare()
+      void repeating.stop()
+    },
+    (error) => onUnprepared?.(error),
+  )
+  return {
+    /** Rejects if the brokers do not respond. */
+    prepare,
     isPrepared: () => isPrepared,
+    partitions: () => partitions ?? settings.partitions,
+    stop: repeating.stop,
   }
 }

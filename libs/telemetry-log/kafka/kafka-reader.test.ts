@@ -4,7 +4,7 @@ import type { KafkaFetcher } from './kafka-fetcher.ts'
 import { openKafkaReader } from './kafka-reader.ts'
 import { encodeRecord } from './kafka-record.ts'
 
-const { value } = encodeRecord({
+const { value, headers } = encodeRecord({
   deviceId: '01890000-0000-7000-8000-0000000000aa',
   organizationId: '01890000-0000-7000-8000-0000000000bb',
   ...{ deviceClass: 'ship', receivedAtMs: 1, oldestTsMs: 0, format: 'json', sampleCount: 1 },
@@ -22,7 +22,7 @@ function partitionWithout(gaps: readonly number[]): KafkaFetcher {
       if (from >= end) return new Promise(() => {})
       const records = positions
         .filter((position) => position >= from)
-        .map((position) => ({ position, value, headers: [] }))
+        .map((position) => ({ position, value, headers: [...headers] }))
       return { records, nextPosition: end, highWatermark: end }
     },
     beginning: async () => 0,
@@ -49,4 +49,21 @@ test('a reader shares the records that it has fetched and not read, up to the fi
   expect(shared(9)).toBeUndefined()
   reader.close()
   expect(shared(6)).toBeUndefined()
+})
+
+test('a reader counts the accepted samples of what it has fetched from a position on', async () => {
+  const reader = openKafkaReader(partitionWithout([5]), { from: 0, counted: { position: 2, samples: 40 } })
+  expect(reader.counted()).toEqual({ position: 2, samples: 40 })
+  reader.read(1, 1_000)
+  await until('the records are fetched', async () => reader.bufferedPosition() === 9)
+  // Positions 2 to 8, of which the broker lacks one.
+  expect(reader.counted()).toEqual({ position: 9, samples: 46 })
+  const counts = reader.read(9, 100_000).map(({ position, firstSample }) => [position, firstSample])
+  expect(counts.slice(0, 3)).toEqual([
+    [0, 40],
+    [1, 40],
+    [2, 40],
+  ])
+  expect(counts.at(-1)).toEqual([8, 45])
+  reader.close()
 })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
+import type { LoggedBatch, LogPosition, LogTail, TelemetryLogReader } from '#telemetry-log/log'
+import { createKafkaBuffer, type KafkaBuffer } from './kafka-buffer.ts'
 import type { Fetched, FetchedRecord, KafkaFetcher } from './kafka-fetcher.ts'
 import { decodeRecord, samplesInHeaders } from './kafka-record.ts'
 
@@ -9,7 +10,7 @@ export type KafkaDamage = { from: LogPosition; to: LogPosition; bytes?: Buffer }
 export type KafkaReaderOptions = {
   from: LogPosition
   /** How many accepted samples lie before this position. Counting starts there. */
-  counted?: { position: LogPosition; samples: number }
+  counted?: LogTail
   /** Called once for each damaged part, before the reader continues behind it. */
   onDamage?: (damage: KafkaDamage) => void
   /** Called with every answer of a broker, after its records were added to the buffer. */
@@ -23,6 +24,8 @@ export type KafkaReaderOptions = {
 export type KafkaReader = TelemetryLogReader & {
   /** The position before which all records are in the buffer or read. */
   bufferedPosition(): LogPosition
+  /** The position before which all records were fetched, and the accepted samples before it, by the headers of the records. */
+  counted(): LogTail
   /** Returns the records from a position on, without a gap, that were fetched and not read yet. Undefined if there are none. */
   buffered(from: LogPosition): Fetched | undefined
 }
@@ -30,10 +33,6 @@ export type KafkaReader = TelemetryLogReader & {
 const mebibyte = 1024 ** 2
 const fetchBytes = mebibyte
 const retryPauseMs = 500
-/** Estimated bytes of a record without its value. */
-const recordBytes = 256
-
-type Buffered = FetchedRecord & { bytes: number }
 
 /**
  * Reads one partition through a buffer that is filled ahead of `read`, so that reading never waits. It fetches from the first
@@ -44,15 +43,14 @@ export function openKafkaReader(fetcher: KafkaFetcher, options: KafkaReaderOptio
   const closing = new AbortController()
   let position = from
   let fetchPosition = from
-  let buffer: Buffered[] = []
-  let bufferedBytes = 0
+  const buffer = createKafkaBuffer()
   let isWanted = false
   let isFetching = false
   /** Answers to requests of an earlier seek are ignored. */
   let seeks = 0
-  let samples = counted?.samples ?? 0
+  const decoder = createDecoder(counted, onDamage)
 
-  const isDue = () => isWanted && !closing.signal.aborted && bufferedBytes < maxBufferedBytes
+  const isDue = () => isWanted && !closing.signal.aborted && buffer.bytes() < maxBufferedBytes
 
   async function fetchWhileDue(): Promise<void> {
     isFetching = true
@@ -73,24 +71,12 @@ export function openKafkaReader(fetcher: KafkaFetcher, options: KafkaReaderOptio
   }
 
   function add({ records, nextPosition }: Fetched, at: LogPosition): void {
-    for (const record of records) {
-      const bytes = recordBytes + (record.value?.length ?? 0)
-      buffer.push({ ...record, bytes })
-      bufferedBytes += bytes
-    }
+    buffer.add(records)
+    decoder.countFetched(records)
     fetchPosition = nextPosition
     // The broker has deleted the part, or lost its end.
     if (records.length === 0 && nextPosition !== at) onDamage?.({ from: at, to: nextPosition })
-    if (buffer.length === 0) position = nextPosition
-  }
-
-  function decode({ value, headers, position: at }: Buffered): LoggedBatch | undefined {
-    const batch = value === null ? undefined : decodeRecord(value)
-    const firstSample = samples
-    if (counted && at >= counted.position) samples += batch?.sampleCount ?? samplesInHeaders(headers)
-    if (batch) return { ...batch, firstSample, position: at, nextPosition: at + 1 }
-    onDamage?.({ from: at, to: at + 1, bytes: value ?? Buffer.alloc(0) })
-    return undefined
+    if (buffer.isEmpty()) position = nextPosition
   }
 
   function fetchWhenDue(): void {
@@ -100,43 +86,23 @@ export function openKafkaReader(fetcher: KafkaFetcher, options: KafkaReaderOptio
   return {
     read(until, maxBytes) {
       isWanted = true
-      const batches: LoggedBatch[] = []
-      let taken = 0
-      let bytes = 0
-      for (const record of buffer) {
-        if (record.position >= until || bytes >= maxBytes) break
-        const batch = decode(record)
-        taken += 1
-        bufferedBytes -= record.bytes
-        position = record.position + 1
-        if (!batch) continue
-        batches.push(batch)
-        // A small record can hold a large body.
-        bytes += batch.body.length
-      }
-      buffer = buffer.slice(taken)
+      const { batches, nextPosition } = takeBatches(buffer, decoder.decode, until, maxBytes)
+      position = nextPosition ?? position
       // Behind the last record there may be positions without a record.
-      if (buffer.length === 0) position = fetchPosition
+      if (buffer.isEmpty()) position = fetchPosition
       fetchWhenDue()
       return batches
     },
     isLoading: (until) => position < until && !closing.signal.aborted,
     position: () => position,
     bufferedPosition: () => fetchPosition,
-    buffered(from) {
-      const start = buffer.findIndex((record) => record.position === from)
-      if (start < 0) return undefined
-      const gap = buffer.findIndex((record, index) => index >= start && record.position !== from + index - start)
-      const records = buffer.slice(start, gap < 0 ? undefined : gap)
-      return { records, nextPosition: from + records.length, highWatermark: undefined }
-    },
+    counted: () => ({ position: Math.max(fetchPosition, counted?.position ?? 0), samples: decoder.fetchedSamples() }),
+    buffered: buffer.from,
     seek(target) {
       // Until the next read, nothing is fetched: the position may move again.
       isWanted = false
       const kept = target >= position && target <= fetchPosition
-      const dropped = kept ? buffer.filter((record) => record.position < target) : buffer
-      buffer = kept ? buffer.slice(dropped.length) : []
-      bufferedBytes -= dropped.reduce((sum, record) => sum + record.bytes, 0)
+      buffer.clear(kept ? target : undefined)
       position = target
       if (kept) return
       fetchPosition = target
@@ -144,8 +110,53 @@ export function openKafkaReader(fetcher: KafkaFetcher, options: KafkaReaderOptio
     },
     close() {
       closing.abort()
-      buffer = []
+      buffer.clear()
       fetcher.close().catch(() => {})
+    },
+  }
+}
+
+/** Takes the reports before a position from the buffer, about `maxBytes`. `nextPosition`: behind the last record taken. */
+function takeBatches(
+  buffer: KafkaBuffer,
+  decode: (record: FetchedRecord) => LoggedBatch | undefined,
+  until: LogPosition,
+  maxBytes: number,
+): { batches: LoggedBatch[]; nextPosition: LogPosition | undefined } {
+  const batches: LoggedBatch[] = []
+  let nextPosition: LogPosition | undefined
+  let bytes = 0
+  buffer.takeWhile((record) => {
+    if (record.position >= until || bytes >= maxBytes) return false
+    const batch = decode(record)
+    nextPosition = record.position + 1
+    if (!batch) return true
+    batches.push(batch)
+    // A small record can hold a large body.
+    bytes += batch.body.length
+    return true
+  })
+  return { batches, nextPosition }
+}
+
+/** Decodes records, and counts accepted samples from a position on: in the records that were fetched, and in those decoded. */
+function createDecoder(counted: LogTail | undefined, onDamage: KafkaReaderOptions['onDamage']) {
+  let samples = counted?.samples ?? 0
+  let fetchedSamples = samples
+  const isCounted = ({ position }: FetchedRecord) => counted !== undefined && position >= counted.position
+  return {
+    countFetched(records: readonly FetchedRecord[]) {
+      for (const record of records) if (isCounted(record)) fetchedSamples += samplesInHeaders(record.headers)
+    },
+    fetchedSamples: () => fetchedSamples,
+    decode(record: FetchedRecord): LoggedBatch | undefined {
+      const { value, headers, position } = record
+      const batch = value === null ? undefined : decodeRecord(value)
+      const firstSample = samples
+      if (isCounted(record)) samples += batch?.sampleCount ?? samplesInHeaders(headers)
+      if (batch) return { ...batch, firstSample, position, nextPosition: position + 1 }
+      onDamage?.({ from: position, to: position + 1, bytes: value ?? Buffer.alloc(0) })
+      return undefined
     },
   }
 }

@@ -20,24 +20,48 @@ const hourMs = 60 * 60 * 1_000
 
 /** The environment variables of the apps that use Kafka. */
 export const kafkaVariables = {
-  /** `host:port` of some brokers, separated by commas. Without it, the telemetry log is segment files. */
   KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'must be host:port, separated by commas')
-    .optional(),
-  KAFKA_TOPIC: z.string().default('routerfleet.telemetry'),
-  KAFKA_PARTITIONS: z.coerce.number().int().min(1).max(1_000).default(12),
-  KAFKA_RETENTION_HOURS: z.coerce.number().int().min(1).default(168),
-  /** TLS with the certificate authorities of the system, or of KAFKA_TLS_CA_FILE. */
-  KAFKA_TLS: z.stringbool().default(false),
-  KAFKA_TLS_CA_FILE: z.string().optional(),
-  KAFKA_SASL_MECHANISM: z.enum(saslMechanisms).default('SCRAM-SHA-512'),
-  /** Switches on SASL. */
-  KAFKA_SASL_USERNAME: z.string().optional(),
+    .optional()
+    .describe(
+      '`host:port` of some brokers, separated by commas. The durable log is then a Kafka topic, and `apps/writer` stores it; see [operations](operations.md#run-the-log-on-kafka). Default: segment files in `LOG_DIR`; with `--cluster`, the embedded broker.',
+    ),
+  KAFKA_TOPIC: z
+    .string()
+    .default('routerfleet.telemetry')
+    .describe('The topic of accepted reports, created if missing.'),
+  KAFKA_PARTITIONS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(12)
+    .describe('The partitions of a topic that is created. The broker of `--cluster` has 4.'),
+  KAFKA_RETENTION_HOURS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(168)
+    .describe('How long a topic that is created keeps reports.'),
+  KAFKA_TLS: z
+    .stringbool()
+    .default(false)
+    .describe('TLS to the brokers, with the certificate authorities of the system or of `KAFKA_TLS_CA_FILE`.'),
+  KAFKA_TLS_CA_FILE: z
+    .string()
+    .optional()
+    .describe('A file with the certificate authorities of the brokers. Switches on TLS.'),
+  KAFKA_SASL_MECHANISM: z
+    .enum(saslMechanisms)
+    .default('SCRAM-SHA-512')
+    .describe('`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`.'),
+  KAFKA_SASL_USERNAME: z.string().optional().describe('The user name for SASL. Default: no SASL.'),
   KAFKA_SASL_PASSWORD: z
     .string()
     .transform((text) => new Secret(text))
-    .optional(),
+    .optional()
+    .describe('The password for SASL.'),
 }
 
 type KafkaVariables = z.infer<z.ZodObject<typeof kafkaVariables>>

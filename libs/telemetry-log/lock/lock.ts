@@ -2,6 +2,7 @@ import { closeSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { toError } from '#core/error-text'
 import { LogInUseError } from '#telemetry-log/log'
 import { confirmedForMs, createLease, type Lease } from './lease.ts'
 import {
@@ -109,7 +110,7 @@ function holdLock(folder: string, generation: number, fd: number, mayHaveRival: 
     beating = new Worker(new URL('./lock-beat.ts', import.meta.url), { workerData: { fd, lease, beatMs } })
     beating.unref()
     beating.on('message', () => signalLoss(new Error(`Another process has taken over the telemetry log ${folder}.`)))
-    beating.on('error', (error) => signalLoss(error instanceof Error ? error : new Error(String(error))))
+    beating.on('error', (error) => signalLoss(toError(error)))
   }, firstBeatAfterMs).unref()
   return {
     lease,

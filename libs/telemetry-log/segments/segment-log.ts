@@ -1,4 +1,5 @@
 import { closeSync, fdatasync, ftruncateSync, write } from 'node:fs'
+import { toError } from '#core/error-text'
 import { preparePrivateFolder } from '#files/private-folder'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
 import type { DeadLetterPlace } from '#telemetry-log/dead-letters/dead-letters'
@@ -44,6 +45,7 @@ const mebibyte = 1024 * 1024
  * write and one sync for all that arrived while the previous sync ran (up to 1 MiB), both off the event loop. Rejects
  * when another process uses the folder or when it is unreadable.
  */
+// Long because each step of a commit reads and changes the same segment, queue and end.
 export async function openSegmentLog(options: SegmentLogOptions): Promise<SegmentLog> {
   const { folder, maxSegmentBytes = 64 * mebibyte, onTail, syncData = fdatasync } = options
   const { maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
@@ -65,11 +67,8 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
   let committing = false
   let ended: Error | undefined
-  let signalFailure: (error: Error) => void = () => {}
-  let signalIdle: () => void = () => {}
-  const failed = new Promise<Error>((resolve) => {
-    signalFailure = resolve
-  })
+  const failure = Promise.withResolvers<Error>()
+  let idle: PromiseWithResolvers<void> | undefined
   const staging = Buffer.allocUnsafeSlow(maxFrameBytes)
   if (mustStartSegment) startSegmentIfRoom()
   onTail?.(segment.tail)
@@ -156,24 +155,23 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   }
 
   function fail(group: WaitingAppend[], cause: unknown): void {
-    ended ??= cause instanceof Error ? cause : new Error(String(cause))
+    ended ??= toError(cause)
     for (const entry of [...group, ...queue.takeAll()]) entry.reject(new LogFailedError(ended))
     committing = false
-    signalFailure(ended)
-    signalIdle()
+    failure.resolve(ended)
+    idle?.resolve()
   }
 
   function commitNext(): void {
     committing = !ended && queue.figures().reports > 0
     if (committing) commit()
-    else signalIdle()
+    else idle?.resolve()
   }
 
   async function drain(): Promise<void> {
     if (committing) {
-      await new Promise<void>((resolve) => {
-        signalIdle = resolve
-      })
+      idle = Promise.withResolvers()
+      await idle.promise
     }
     ended ??= new Error('The log was closed.')
   }
@@ -184,7 +182,15 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
     await releaseLock()
   }
 
-  return { append, tail: () => segment.tail, failed, drain, close, lease: lock.lease, queue: queue.figures }
+  return {
+    append,
+    tail: () => segment.tail,
+    failed: failure.promise,
+    drain,
+    close,
+    lease: lock.lease,
+    queue: queue.figures,
+  }
 }
 
 function writeWhole(

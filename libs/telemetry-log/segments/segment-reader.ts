@@ -74,40 +74,17 @@ export function openSegmentReader(options: SegmentReaderOptions): TelemetryLogRe
     const base = position
     // A fresh buffer for every chunk: bodies are views into it and may outlive this call.
     const bytes = readRange(segment.fd, base - segment.base, Math.min(stop - base, maxBytes))
-    const last = base + bytes.length >= stop
-    const batches: LoggedBatch[] = []
-    let offset = 0
-    let decompressed = 0
-    while (offset < bytes.length) {
-      const found = readFrame(bytes, offset, bytes.length, base)
-      const batch = found.kind === 'frame' ? loggedBatch(found.batch) : undefined
-      if (found.kind === 'frame' && batch) {
-        batches.push(batch)
-        offset = found.end
-        decompressed += batch.body.length
-        // A few kilobytes of the log can hold many megabytes of bodies.
-        if (decompressed >= maxBytes) break
-        continue
-      }
-      // The next chunk begins here and shows more of it, unless this one already holds as much as a frame can be.
-      if (found.kind !== 'frame' && !last && bytes.length - offset <= maxFrameBytes) break
-      const next = findFrame(bytes, offset, bytes.length, base) ?? (last ? bytes.length : bytes.length - maxFrameBytes)
-      if (onDamage) {
-        saveDamagedBytes(deadLetters, base + offset, bytes.subarray(offset, next))
-        onDamage({ from: base + offset, to: base + next })
-      }
-      offset = next
-    }
-    position = base + offset
+    const { batches, length } = readFrames(bytes, base, {
+      isLast: base + bytes.length >= stop,
+      maxBytes,
+      onDamage(from, to) {
+        if (!onDamage) return
+        saveDamagedBytes(deadLetters, base + from, bytes.subarray(from, to))
+        onDamage({ from: base + from, to: base + to })
+      },
+    })
+    position = base + length
     return batches
-  }
-
-  function loggedBatch({ stored, ...batch }: FramedBatch): LoggedBatch | undefined {
-    try {
-      return { ...batch, body: decompressBody(stored) }
-    } catch {
-      return undefined
-    }
   }
 
   function closeSegment(): void {
@@ -124,5 +101,51 @@ export function openSegmentReader(options: SegmentReaderOptions): TelemetryLogRe
       closeSegment()
     },
     close: closeSegment,
+  }
+}
+
+type Chunk = {
+  /** No bytes follow before the position where reading stops. */
+  isLast: boolean
+  /** Of decompressed bodies, about. */
+  maxBytes: number
+  /** Called with the offsets of each damaged part. */
+  onDamage: (from: number, to: number) => void
+}
+
+/** Reads the frames in a chunk that begins at `base`. `length`: how many of its bytes were read. */
+function readFrames(
+  bytes: Buffer,
+  base: LogPosition,
+  { isLast, maxBytes, onDamage }: Chunk,
+): { batches: LoggedBatch[]; length: number } {
+  const batches: LoggedBatch[] = []
+  let offset = 0
+  let decompressed = 0
+  while (offset < bytes.length) {
+    const found = readFrame(bytes, offset, bytes.length, base)
+    const batch = found.kind === 'frame' ? loggedBatch(found.batch) : undefined
+    if (found.kind === 'frame' && batch) {
+      batches.push(batch)
+      offset = found.end
+      decompressed += batch.body.length
+      // A few kilobytes of the log can hold many megabytes of bodies.
+      if (decompressed >= maxBytes) break
+      continue
+    }
+    // The next chunk begins here and shows more of it, unless this one already holds as much as a frame can be.
+    if (found.kind !== 'frame' && !isLast && bytes.length - offset <= maxFrameBytes) break
+    const next = findFrame(bytes, offset, bytes.length, base) ?? (isLast ? bytes.length : bytes.length - maxFrameBytes)
+    onDamage(offset, next)
+    offset = next
+  }
+  return { batches, length: offset }
+}
+
+function loggedBatch({ stored, ...batch }: FramedBatch): LoggedBatch | undefined {
+  try {
+    return { ...batch, body: decompressBody(stored) }
+  } catch {
+    return undefined
   }
 }

@@ -1,4 +1,5 @@
 import type { AcceptedSample } from '#telemetry/report/accept'
+import { sampleSource } from '#telemetry/report/sources'
 import type { DeadReport } from '#telemetry-log/dead-letters/dead-letters'
 
 /** Samples that a replay has appended to the log and that are not stored yet. */
@@ -10,7 +11,8 @@ export type LoggedSamples = {
 
 export function createLoggedSamples(): LoggedSamples {
   const receivedAtMs = new Map<string, number>()
-  const keyOf = ({ deviceId }: DeadReport, { kind, tsMs }: AcceptedSample) => `${deviceId} ${kind} ${tsMs}`
+  const keyOf = ({ deviceId }: DeadReport, { kind, tsMs, sample }: AcceptedSample) =>
+    `${deviceId} ${kind} ${tsMs} ${sampleSource(kind, sample)}`
   return {
     add(letter, samples) {
       for (const sample of samples) receivedAtMs.set(keyOf(letter, sample), letter.receivedAtMs)

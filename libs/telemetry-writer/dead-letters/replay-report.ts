@@ -1,6 +1,7 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { readStoredRows } from '#questdb/writer/stored-rows'
 import { type AcceptedSample, decodeBatch } from '#telemetry/report/accept'
+import { sampleSource } from '#telemetry/report/sources'
 import type { DeadReport } from '#telemetry-log/dead-letters/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import type { LoggedSamples } from './logged-samples.ts'
@@ -38,7 +39,9 @@ async function withoutSuperseded(questdb: QuestdbSql, letter: DeadReport, sample
     const ofKind = samples.filter((sample) => sample.kind === kind)
     const times = [...new Set(ofKind.map(({ tsMs }) => tsMs))]
     const storedAt = await readStoredRows(questdb, kind, letter.deviceId, times)
-    kept.push(...ofKind.filter(({ tsMs }) => fateOver(storedAt(tsMs), letter.receivedAtMs) === 'replay'))
+    const isReplayed = ({ tsMs, sample }: AcceptedSample) =>
+      fateOver(storedAt(tsMs, sampleSource(kind, sample)), letter.receivedAtMs) === 'replay'
+    kept.push(...ofKind.filter(isReplayed))
   }
   return kept.sort((a, b) => a.index - b.index)
 }

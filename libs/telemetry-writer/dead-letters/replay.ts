@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { addTo } from '#core/counts'
+import { errorText } from '#core/error-text'
 import { syncFolder } from '#files/private-folder'
 import type { IlpTransport } from '#questdb/server/ilp-transport'
 import type { QuestdbSql } from '#questdb/server/sql'
@@ -21,7 +22,7 @@ import { replayableReport } from './replay-report.ts'
 import { rowKeyOf } from './row-key.ts'
 
 /** The result of a letter. The first four are removed from the folder. `deleted` is removed on request. */
-export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | 'refused' | 'unreadable'
+export type ReplayOutcome = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | 'refused' | 'unreadable'
 
 export type ReplayParts = {
   logFolder: string
@@ -34,10 +35,10 @@ export type ReplayParts = {
   questdb: QuestdbSql
   transport: IlpTransport
   /** Called for every letter that is kept, with the reason. */
-  onKept: (fate: Fate, detail: string) => void
+  onKept: (fate: ReplayOutcome, detail: string) => void
 }
 
-const settled: ReadonlySet<Fate> = new Set(['stored', 'logged', 'superseded', 'erased'])
+const settled: ReadonlySet<ReplayOutcome> = new Set(['stored', 'logged', 'superseded', 'erased'])
 const applyLimitMs = 60_000
 
 /** Reports that may be on their way to the store at the same time. */
@@ -49,11 +50,11 @@ const maxStoringBytes = 4 * 1024 ** 2
  * store rows of these devices meanwhile. Rejects if `transport` throws; the letters of the present file then remain. Run it
  * again afterwards and after a crash: letters that were already replayed are superseded.
  */
-export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, number>> {
+export async function replayDeadLetters(parts: ReplayParts): Promise<Map<ReplayOutcome, number>> {
   const folder = deadLetterFolder(parts.logFolder)
-  const fates = new Map<Fate, number>()
+  const fates = new Map<ReplayOutcome, number>()
   const logged = createLoggedSamples()
-  const leaves = (fate: Fate) => settled.has(fate) || (fate === 'deleted' && parts.forgetDeleted)
+  const leaves = (fate: ReplayOutcome) => settled.has(fate) || (fate === 'deleted' && parts.forgetDeleted)
   for (const name of letterFilesIn(folder)) {
     const path = join(folder, name)
     const kept: string[] = []
@@ -90,13 +91,17 @@ function keepOnly(path: string, lines: readonly string[]): void {
   syncFolder(dirname(path))
 }
 
-async function fatesOf(parts: ReplayParts, logged: LoggedSamples, lines: readonly string[]): Promise<[string, Fate][]> {
+async function fatesOf(
+  parts: ReplayParts,
+  logged: LoggedSamples,
+  lines: readonly string[],
+): Promise<[string, ReplayOutcome][]> {
   const letters = lines.map((line) => ({ line, letter: parseDeadLetter(line) }))
   const deviceIds = letters.flatMap(({ letter }) => (letter && deviceOf(letter)) ?? [])
   const existing = await parts.existingDevices([...new Set(deviceIds)])
   // Newest first, so that older letters of the same rows are superseded.
   const inOrder = [...letters].sort((a, b) => receivedAt(b.letter) - receivedAt(a.letter))
-  const fates: Promise<[string, Fate]>[] = []
+  const fates: Promise<[string, ReplayOutcome]>[] = []
   let storing: Promise<unknown>[] = []
   let storingBytes = 0
   for (const { line, letter } of inOrder) {
@@ -132,16 +137,16 @@ async function replayLetter(
   parts: ReplayParts,
   logged: LoggedSamples,
   letter: DeadLetter,
-): Promise<{ settled: Promise<Fate> }> {
+): Promise<{ settled: Promise<ReplayOutcome> }> {
   if (!isDeadReport(letter)) return { settled: Promise.resolve(await replayRow(parts, letter)) }
-  const refused = (error: unknown): Fate => {
-    parts.onKept('refused', `${letter.deviceId}: ${error instanceof Error ? error.message : String(error)}`)
+  const refused = (error: unknown): ReplayOutcome => {
+    parts.onKept('refused', `${letter.deviceId}: ${errorText(error)}`)
     return 'refused'
   }
   try {
     const replayable = await replayableReport(parts.questdb, letter, logged)
     if (!replayable) return { settled: Promise.resolve('superseded') }
-    const settled = parts.store(replayable.batch).then((): Fate => 'logged', refused)
+    const settled = parts.store(replayable.batch).then((): ReplayOutcome => 'logged', refused)
     logged.add(letter, replayable.samples)
     return { settled }
   } catch (error) {
@@ -149,13 +154,13 @@ async function replayLetter(
   }
 }
 
-async function replayRow({ questdb, transport, onKept }: ReplayParts, letter: DeadRow): Promise<Fate> {
+async function replayRow({ questdb, transport, onKept }: ReplayParts, letter: DeadRow): Promise<ReplayOutcome> {
   const key = rowKeyOf(letter)
   if (!key) return 'unreadable'
   // Rows of earlier letters must be visible.
   await untilApplied(questdb)
   const storedAt = await readStoredRows(questdb, key.table, key.deviceId, [key.tsMs])
-  const fate = fateOver(storedAt(key.tsMs), key.receivedAtMs)
+  const fate = fateOver(storedAt(key.tsMs, key.source), key.receivedAtMs)
   if (fate !== 'replay') return fate
   const outcome = await transport.send(Buffer.from(letter.row, 'base64'))
   if (outcome.kind === 'stored') return 'stored'

@@ -6,10 +6,13 @@ import { align } from '#telemetry/position/align'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { dwellPolicies } from '#telemetry/position/dwell'
+import { byTimeAndModem, radioKey } from '#telemetry/report/sources'
 import { advanceTrack, createDeviceTrack, settleWhenQuiet } from '#telemetry-writer/tracks/device-track'
 import type { DwellRow } from '#telemetry-writer/tracks/dwell-row'
 import type { Realigned, Slices } from '#telemetry-writer/tracks/realign-range'
-import { cellularRow, track } from '#test/tracks'
+import { drivesMissing, readDrives } from '#test/drives'
+import { cleanDrive } from '#test/hold-out'
+import { cellularRow, modems, track } from '#test/tracks'
 import { until } from '#test/until'
 import { realignDevice } from './realign-device.ts'
 
@@ -22,12 +25,12 @@ const inside =
   ({ tsMs }: { tsMs: number }) =>
     tsMs >= fromMs && tsMs <= toMs
 
-/** A writer with an in-memory store of one device that returns pages of a few rows. */
-function createWriter() {
+/** A writer with an in-memory store of one device that returns pages of a few rows, unless they are larger. */
+function createWriter(pageSizes: TrackStore['pageSizes'] = { fixes: 3, rows: 4, dwells: 2 }) {
   const fixes = new Map<number, StoredFixReport>()
-  const rows = new Map<number, StoredCellularRow>()
+  const rows = new Map<number | string, StoredCellularRow>()
   const dwells = new Map<number, DwellRow>()
-  const sorted = <Row extends { tsMs: number }>(stored: Map<number, Row>, range: TimeRange) =>
+  const sorted = <Row extends { tsMs: number }>(stored: Map<unknown, Row>, range: TimeRange) =>
     [...stored.values()].filter(inside(range)).sort(byTime)
   const dwellOf = ({ tsMs, lastInsideAtMs, withdrawn }: DwellRow): StoredDwell => ({
     ...{ arrivedAtMs: tsMs, lastInsideAtMs, withdrawn },
@@ -40,10 +43,15 @@ function createWriter() {
     return found
   }
   const store: TrackStore = {
-    pageSizes: { fixes: 3, rows: 4, dwells: 2 },
+    pageSizes,
     fixesBackwards: async (range, limit) => page(sorted(fixes, range).reverse(), limit),
     fixes: async (range, limit) => page(sorted(fixes, range), limit),
-    rows: async (range, limit) => page(sorted(rows, range), limit),
+    async rows(range, limit) {
+      const found = sorted(rows, range)
+      const lastMs = found[limit - 1]?.tsMs ?? Number.POSITIVE_INFINITY
+      return found.filter(({ tsMs }) => tsMs <= lastMs)
+    },
+    services: async () => [],
     dwells: async (range, limit) => page(sorted(dwells, range).map(dwellOf), limit),
     dwellsBackwards: async (beforeMs, limit) =>
       page(sorted(dwells, { fromMs: 0, toMs: beforeMs }).map(dwellOf).reverse(), limit),
@@ -52,7 +60,7 @@ function createWriter() {
   let slices: Slices<void> | undefined
 
   const write = (realigned: Realigned) => {
-    for (const { row } of realigned.rows) rows.set(row.tsMs, row)
+    for (const { row } of realigned.rows) rows.set(radioKey(row), row)
     for (const { row } of realigned.dwells) dwells.set(row.tsMs, row)
   }
   /** Runs up to `count` slices. Returns whether work is left. */
@@ -73,9 +81,9 @@ function createWriter() {
     sizes,
     take(reports: readonly FixReport[], samples: readonly StoredCellularRow[]) {
       for (const report of reports) fixes.set(report.tsMs, { ...report, ...origin })
-      for (const row of samples) rows.set(row.tsMs, row)
+      for (const row of samples) rows.set(radioKey(row), row)
       const step = advanceTrack(device, origin, reports, samples)
-      for (const row of step.rows) rows.set(row.tsMs, row)
+      for (const row of step.rows) rows.set(radioKey(row), row)
       for (const { row } of step.dwells) dwells.set(row.tsMs, row)
     },
     work,
@@ -92,16 +100,16 @@ function createWriter() {
 type Data = { reports: FixReport[]; sampleTimes: number[] }
 type Arrival = { reports: FixReport[]; samples: StoredCellularRow[] }
 
-const rowAt = (tsMs: number): StoredCellularRow => ({
-  ...cellularRow(tsMs),
+const rowAt = (tsMs: number, modem: string | null = null): StoredCellularRow => ({
+  ...cellularRow(tsMs, { modem }),
   organizationId: 'organization',
   receivedAtMs: 0,
 })
 
-function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
+function inChunks({ reports, sampleTimes }: Data, size: number, names: (string | null)[] = [null]): Arrival[] {
   const items: { tsMs: number; report?: FixReport; row?: StoredCellularRow }[] = [
     ...reports.map((report) => ({ report, tsMs: report.tsMs })),
-    ...sampleTimes.map((tsMs) => ({ row: rowAt(tsMs), tsMs })),
+    ...names.flatMap((modem) => sampleTimes.map((tsMs) => ({ row: rowAt(tsMs, modem), tsMs }))),
   ].sort(byTime)
   return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => {
     const part = items.slice(chunk * size, (chunk + 1) * size)
@@ -109,11 +117,23 @@ function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
   })
 }
 
+/** The reports of a modem that sends once a minute: what it measured, and the fixes of that time. */
+function inParts(reports: readonly FixReport[], samples: readonly StoredCellularRow[]) {
+  const times = [...reports, ...samples].map(({ tsMs }) => tsMs)
+  const minutes = [...new Set(times.map((tsMs) => tsMs - (tsMs % 60_000)))]
+  return minutes.map((fromMs) => {
+    const isInside = inside({ fromMs, toMs: fromMs + 59_999 })
+    return { fromMs, reports: reports.filter(isInside), samples: samples.filter(isInside) }
+  })
+}
+
 const placesOf = (rows: Iterable<StoredCellularRow>) =>
   [...rows]
-    .sort(byTime)
+    .sort(byTimeAndModem)
     .map((row) =>
-      [row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(' '),
+      [row.modem, row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(
+        ' ',
+      ),
     )
 
 const disorder = fc.record({
@@ -127,9 +147,9 @@ test('data that arrives between slices in any order gives the same rows and dwel
   timeout: 180_000,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(track, disorder, async (data, { size, delays, slices, spread }) => {
+    fc.asyncProperty(track, modems, disorder, async (data, names, { size, delays, slices, spread }) => {
       const writer = createWriter()
-      const arrivals = inChunks(data, size)
+      const arrivals = inChunks(data, size, names)
         .map((arrival, index) => ({ arrival, at: index + ((delays.next().value ?? 0) % spread) }))
         .sort((a, b) => a.at - b.at)
       for (const { arrival } of arrivals) {
@@ -137,8 +157,16 @@ test('data that arrives between slices in any order gives the same rows and dwel
         await writer.work(slices.next().value ?? 0)
       }
       await writer.settle()
-      const expected = align(data.reports, data.sampleTimes.map(rowAt), policy)
-      expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+      const ofModems = names.map((modem) =>
+        align(
+          data.reports,
+          data.sampleTimes.map((tsMs) => rowAt(tsMs, modem)),
+          policy,
+        ),
+      )
+      const rows = ofModems.flatMap((ofModem) => ofModem.rows as StoredCellularRow[])
+      expect(placesOf(writer.rows.values())).toEqual(placesOf(rows))
+      const [expected = { dwells: [] }] = ofModems
       const dwells = [...writer.dwells.values()].filter(({ withdrawn }) => !withdrawn).sort(byTime)
       expect(dwells.map(({ tsMs, departedAtMs, fixCount }) => [tsMs, departedAtMs, fixCount])).toEqual(
         expected.dwells.map(({ arrivedAtMs, departedAtMs, fixCount }) => [arrivedAtMs, departedAtMs, fixCount]),
@@ -147,6 +175,47 @@ test('data that arrives between slices in any order gives the same rows and dwel
     }),
     { numRuns: 300 },
   )
+})
+
+test('a drive with two modems at 1 Hz, in any order of arrival, has the rows of each modem alone', async ({ skip }) => {
+  if (drivesMissing) return skip(drivesMissing)
+  const placed = new Set<string>()
+  for (const drive of readDrives()) {
+    const { reports, samples } = cleanDrive(drive)
+    const ofModems = ['wwan0', 'wwan1'].map((modem, index) =>
+      // The modems measure different cells at the same milliseconds.
+      samples.map((row) => ({ ...row, modem, pci: index, organizationId: 'organization', receivedAtMs: 0 })),
+    )
+    const expected = ofModems.flatMap((rows) => align(reports, rows, policy).rows as StoredCellularRow[])
+    const [order] = fc.sample(fc.infiniteStream(fc.nat(1_000)), { numRuns: 1, seed: reports.length })
+    const next = () => order?.next().value ?? 0
+    const parts = [...inParts(reports, ofModems[0] ?? []), ...inParts([], ofModems[1] ?? [])]
+    // Mostly by time; some parts arrive twice, and some after all others.
+    const arrivals = parts.flatMap((part) => {
+      const at = part.fromMs + next() * 200
+      return next() < 150
+        ? [
+            { part, at },
+            { part, at: at + next() * 10_000 },
+          ]
+        : [{ part, at }]
+    })
+    const late = arrivals.filter(() => next() < 100)
+    for (const arrival of late) arrival.at = Number.MAX_SAFE_INTEGER
+    const writer = createWriter({ fixes: 1_000, rows: 1_000, dwells: 100 })
+    for (const { part } of arrivals.sort((a, b) => a.at - b.at)) {
+      writer.take(part.reports, part.samples)
+      await writer.work(next() % 2)
+    }
+    await writer.settle()
+    const rowsOf = (rows: Iterable<StoredCellularRow>) => {
+      const sorted = [...rows].sort(byTimeAndModem)
+      return placesOf(sorted).map((place, index) => `${place} ${sorted[index]?.pci}`)
+    }
+    expect(rowsOf(writer.rows.values())).toEqual(rowsOf(expected))
+    for (const { alignment } of writer.rows.values()) placed.add(alignment)
+  }
+  expect(placed.size).toBeGreaterThan(3)
 })
 
 test('places a row between a late fix and the previous fix that arrives after its time was rebuilt', async () => {
@@ -158,7 +227,10 @@ test('places a row between a late fix and the previous fix that arrives after it
   const seconds = Array.from({ length: 10 }, (_, index) => index * 120)
   const lateMs = startMs + 300
   const times = seconds.map((second) => startMs + second * 1_000 + 60_000)
-  writer.take(seconds.filter((second) => second !== 120).map(fix), times.map(rowAt))
+  writer.take(
+    seconds.filter((second) => second !== 120).map(fix),
+    times.map((tsMs) => rowAt(tsMs)),
+  )
   writer.take([fix(120)], [])
   await until('the rows around the late fix are placed again', async () => {
     await writer.work(1)
@@ -166,7 +238,11 @@ test('places a row between a late fix and the previous fix that arrives after it
   })
   writer.take([], [rowAt(lateMs)])
   await writer.settle()
-  const expected = align(seconds.map(fix), [lateMs, ...times].map(rowAt), policy)
+  const expected = align(
+    seconds.map(fix),
+    [lateMs, ...times].map((tsMs) => rowAt(tsMs)),
+    policy,
+  )
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
@@ -181,7 +257,10 @@ test('a fix dated back into rebuilt time does not undo the changes of an earlier
   const late = fix(600, 0)
   const datedBack = [fix(602, 1_600, 598), fix(603, 2_400, 599), fix(604, 3_200, 600)]
   const times = Array.from({ length: 12 }, (_, index) => startMs + 600_000 + index * 100)
-  writer.take(inOrder, times.map(rowAt))
+  writer.take(
+    inOrder,
+    times.map((tsMs) => rowAt(tsMs)),
+  )
   writer.take([late], [])
   await until('the first rows are placed again', async () => {
     await writer.work(1)
@@ -189,7 +268,11 @@ test('a fix dated back into rebuilt time does not undo the changes of an earlier
   })
   writer.take(datedBack, [])
   await writer.settle()
-  const expected = align([...inOrder, late, ...datedBack].sort(byTime), times.map(rowAt), policy)
+  const expected = align(
+    [...inOrder, late, ...datedBack].sort(byTime),
+    times.map((tsMs) => rowAt(tsMs)),
+    policy,
+  )
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
@@ -200,7 +283,10 @@ test('places a row that arrives between the last row of a slice and the first ro
     ...{ lat: 50 + (second * 25) / 111_195, lon: 8, fixTs: null, accuracyM: 5, speedMps: 25, headingDeg: null },
   })
   const times = [11, 45].map((second) => startMs + second * 1_000)
-  writer.take([0, 10, 30, 40, 50].map(fix), times.map(rowAt))
+  writer.take(
+    [0, 10, 30, 40, 50].map(fix),
+    times.map((tsMs) => rowAt(tsMs)),
+  )
   writer.take([fix(20)], [])
   await until('the first row is placed again', async () => {
     await writer.work(1)
@@ -233,7 +319,7 @@ test('a realignment ends although its device keeps sending', async () => {
   expect(sent).toBeLessThan(2_000)
   const expected = align(
     Array.from({ length: sent }, (_, second) => fix(second)),
-    [...writer.rows.keys()].sort((a, b) => a - b).map(rowAt),
+    [...writer.rows.values()].sort(byTime).map(({ tsMs }) => rowAt(tsMs)),
     policy,
   )
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
@@ -259,13 +345,20 @@ test('a realignment that does not reach a fresh start leaves earlier rows unchan
   drive(60, 5_000, 50)
   drive(7 * 144 + 12, 10 * minuteMs, 150)
   const times = reports.filter((fix) => Math.abs(fix.tsMs - reachedMs) <= 4 * minuteMs).map((fix) => fix.tsMs + 2_000)
-  writer.take(reports, times.map(rowAt))
+  writer.take(
+    reports,
+    times.map((tsMs) => rowAt(tsMs)),
+  )
   await writer.settle()
   const lateMs = reachedMs + 7 * 24 * 60 * minuteMs
   writer.take([], [rowAt(lateMs)])
   writer.sizes.length = 0
   await writer.settle()
   expect(writer.sizes.length).toBeGreaterThan(600)
-  const expected = align(reports, [...times, lateMs].map(rowAt), policy)
+  const expected = align(
+    reports,
+    [...times, lateMs].map((tsMs) => rowAt(tsMs)),
+    policy,
+  )
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })

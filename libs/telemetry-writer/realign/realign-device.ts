@@ -8,6 +8,7 @@ import {
   cancelRebuild,
   type DeviceTrack,
   finishRebuild,
+  learnServices,
   markDirty,
   startRebuild,
   takeDirty,
@@ -67,6 +68,7 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
     rows,
     fixesToMs: reachToMs,
     onRow: () => {},
+    onServices: (servedOf) => learnServices(track, servedOf),
     // A report may have decided the dwell in the meantime: leave these rows to the next realignment.
     leaves: ({ tsMs, alignment }) => {
       const isLeft = !scan.isClosed() && track.revision !== revision && tsMs >= undecidedMs && alignment !== 'dwell'
@@ -117,6 +119,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
       placedToMs = Math.max(placedToMs, row.tsMs)
       advanceRebuild(track, { placedToMs })
     },
+    onServices: (servedOf) => learnServices(track, servedOf),
     leaves: () => false,
   })
 

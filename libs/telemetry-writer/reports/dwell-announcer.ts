@@ -1,11 +1,11 @@
-import { publishDwells, type WrittenDwell } from '#fleet/events/dwell-events'
+import { publishDwells, type ReportedDwell } from '#fleet/devices/reported/dwell-events'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 
 export type DwellAnnouncer = {
   /** Adds stored dwells, in the order in which they were written. */
-  add(written: readonly WrittenDwell[]): void
+  add(written: readonly ReportedDwell[]): void
   /** Announces all dwells since the last flush. Keeps those that cannot be written, and then returns false. */
   flush(): Promise<boolean>
 }
@@ -24,7 +24,7 @@ export function createDwellAnnouncer({
   plans: Plans
   logger: Logger
 }): DwellAnnouncer {
-  let waiting: WrittenDwell[] = []
+  let waiting: ReportedDwell[] = []
   return {
     add(written) {
       waiting = waiting.concat(written).slice(-maxWaiting)

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segments/segment-log'
 import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
+import { notLinux } from '#test/platform'
 import { createQuietReports } from './quiet-reports.ts'
 
 /** A log of reports of devices named by letters; each report is 1,000 bytes long. */
@@ -71,7 +72,8 @@ test('the counts of a report are kept until it is passed', () => {
   expect([quiet.has(4_000), quiet.pass(4_000)]).toEqual([false, undefined])
 })
 
-test.skipIf(process.platform !== 'linux')('a segment that is passed does not stay open', async () => {
+test('a segment that is passed does not stay open', async ({ skip }) => {
+  if (notLinux) return skip(notLinux)
   const folder = mkdtempSync(join(tmpdir(), 'routerfleet-quiet-'))
   const log = await openSegmentLog({ folder })
   const ahead = openSegmentReader({ folder, from: 0 })

@@ -46,6 +46,7 @@ const reportBytes = 512
 type Waiting = { batches: LoggedBatch[]; bytes: number; loudUntil: LogPosition }
 
 /** `ahead` must be a separate reader of the same log. */
+// Long because each part changes the same list of reports that were read ahead.
 export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<QuietLimits> = {}): QuietReports {
   const { deviceBytes, takeBytes, readBytes, aheadBytes, reports } = { ...defaultLimits, ...limits }
   const devices = new Map<string, Waiting>()

@@ -5,7 +5,7 @@ import type { DeviceStates } from '#telemetry-writer/states/device-states'
 import { type DecodeReport, decodeHere } from './decode-report.ts'
 import { createFailingReports, type OnFailure } from './failing-reports.ts'
 import type { ReportCounts, ReportRows } from './report-rows.ts'
-import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
+import { askForStoredTimes, type DecodedReport, type StoredSampleTimes } from './sightings.ts'
 
 export type ReportProcessor = {
   /** Loads the states of the devices of these reports. `prepare` must wait for it. */
@@ -47,7 +47,7 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
       generation(),
     )
 
-  function tryToAdd(report: DecodedReport, stored: StoredTimes): ReportCounts | { error: unknown } {
+  function tryToAdd(report: DecodedReport, stored: StoredSampleTimes): ReportCounts | { error: unknown } {
     if ('failure' in report) return { error: report.failure }
     const { batch } = report
     try {

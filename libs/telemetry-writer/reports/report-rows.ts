@@ -1,15 +1,16 @@
 import type { StoredCellularRow } from '#questdb/writer/device-tracks'
 import { type FixReport, fixReport } from '#telemetry/position/distinct-fixes'
-import { cleanSample } from '#telemetry/report/clean'
-import type { CleanRow } from '#telemetry/report/rows'
+import { cleanSample, shareSimPlmn } from '#telemetry/report/clean'
+import type { CleanRow, LocationRow, RowOf } from '#telemetry/report/rows'
+import { radioKey, rowSource } from '#telemetry/report/sources'
 import type { RowOrigin } from '#telemetry/rows/ilp'
 import type { DeviceReports } from '#telemetry-writer/states/device-reports'
 import type { DeviceState } from '#telemetry-writer/states/device-state'
 import { remember, sight } from '#telemetry-writer/states/seen-samples'
-import { type Fate, fates, type RowBatch } from '#telemetry-writer/store/row-batch'
-import { advanceTrack, type TrackStep } from '#telemetry-writer/tracks/device-track'
+import { fates, type RowBatch, type RowOutcome } from '#telemetry-writer/store/row-batch'
+import { advanceTrack, noteSims, type TrackStep } from '#telemetry-writer/tracks/device-track'
 import type { CleaningCounts } from './cleaning-counts.ts'
-import type { DecodedReport, StoredTimes } from './sightings.ts'
+import type { DecodedReport, StoredSampleTimes } from './sightings.ts'
 
 export type ReportRows = {
   /**
@@ -19,7 +20,7 @@ export type ReportRows = {
   add(
     report: DecodedReport,
     state: DeviceState,
-    told: { counted: boolean; stored: StoredTimes; generation: number },
+    told: { counted: boolean; stored: StoredSampleTimes; generation: number },
   ): ReportCounts
 }
 
@@ -29,9 +30,23 @@ export type ReportRows = {
  */
 export type ReportCounts = { stored: number; replaced: number; superseded: number; lost: number }
 
-type RadioRows = Map<number, { row: StoredCellularRow; fate: Fate }>
+type RadioRows = Map<number | string, { row: StoredCellularRow; fate: RowOutcome }>
+
+/** Whether a fix of unknown time has the position of the fix before, which it then repeats. `fixes`: of the same report. */
+function repeatsFix({ lat, lon, tsMs }: LocationRow, fixes: ReadonlyMap<number, FixReport | null>, state: DeviceState) {
+  const known = state.track.alignment.fixAt(tsMs)
+  let before: { lat: number; lon: number } | undefined = known
+  let beforeMs = known?.lastReportMs ?? Number.NEGATIVE_INFINITY
+  for (const fix of fixes.values()) {
+    if (!fix || fix.tsMs > tsMs || fix.tsMs < beforeMs) continue
+    before = fix
+    beforeMs = fix.tsMs
+  }
+  return before?.lat === lat && before.lon === lon
+}
 
 /** Cleans samples, finds repetitions, aligns RF rows and records the changes for Postgres. */
+// Long because each kind of row needs the same sample, state and counts.
 export function createReportRows(parts: {
   rows: RowBatch
   reports: DeviceReports
@@ -52,7 +67,7 @@ export function createReportRows(parts: {
     const step = advanceTrack(track, origin, fixes, samples)
     let earlierOrigin = origin
     for (const row of step.rows) {
-      const fate = radio.get(row.tsMs)?.fate
+      const fate = radio.get(radioKey(row))?.fate
       if (fate === undefined) {
         const { organizationId, receivedAtMs } = row
         const isSame = earlierOrigin.receivedAtMs === receivedAtMs && earlierOrigin.organizationId === organizationId
@@ -73,8 +88,10 @@ export function createReportRows(parts: {
     const fixes = new Map<number, FixReport | null>()
     const radio: RadioRows = new Map()
     const notable: CleanRow[] = []
+    const connections: RowOf<'connection'>[] = []
+    const sims: Parameters<typeof noteSims>[1][number][] = []
     const counts = { stored: 0, replaced: 0, superseded: 0 }
-    const countRow = (fate: Fate) => {
+    const countRow = (fate: RowOutcome) => {
       if (fate === fates.stored) counts.stored += 1
       else if (fate === fates.replaced) counts.replaced += 1
     }
@@ -84,26 +101,37 @@ export function createReportRows(parts: {
       if (sample === undefined) continue
       const { kind, tsMs } = sample
       const seen = state.seen[kind]
-      const sighting = sight(seen, tsMs, generation)
-      const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
-      if (sighting !== 'repeated') remember(seen, tsMs)
+      const row = cleanSample(sample, cleaning.count)
+      const source = rowSource(row)
+      const sighting = sight(seen, tsMs, source, generation)
+      const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, source, tsMs))
+      if (sighting !== 'repeated') remember(seen, tsMs, source)
       const isCounted = counted && index < batch.sampleCount
       const fate = !isCounted ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
-      const row = cleanSample(sample, cleaning.count)
       if (row.kind !== 'cellular') {
+        if (row.kind === 'location' && row.isUndated) row.usable = repeatsFix(row, fixes, state)
         if (counted) notable.push(row)
         rows.append(kind, row, origin, fate, counted ? 'fresh' : 'replayed')
         countRow(fate)
+        if (row.kind === 'connection' && row.simPlmn !== null) connections.push(row)
+        if (row.kind === 'connection' && (row.iccid !== null || row.simSlot !== null))
+          sims.push({ modem: row.modem, fromMs: tsMs, iccid: row.iccid, simSlot: row.simSlot })
         // Of two fixes with the same millisecond, only the later becomes a row.
         if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
         continue
       }
-      // Of two RF samples with the same millisecond, only the later becomes a row. It counts like the first.
-      const earlier = radio.get(tsMs)
+      // Of two RF samples of a modem with the same millisecond, only the later becomes a row. It counts like the first.
+      const key = radioKey(row)
+      const earlier = radio.get(key)
       if (!earlier) countRow(fate)
       else if (isCounted) counts.superseded += 1
-      radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
+      radio.set(key, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
     }
+    shareSimPlmn(
+      connections,
+      radio.values().map(({ row }) => row),
+    )
+    if (sims.length > 0) noteSims(state.track, sims)
     const usable = [...fixes.values()].filter((fix) => fix !== null)
     const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio, counted) : []
     // The following code must not throw, because recorded changes cannot be undone.

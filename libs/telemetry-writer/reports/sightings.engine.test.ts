@@ -50,6 +50,6 @@ test('samples spread over months are looked up with few statements, each at its 
   })
   const samples = [...strewn, ...stretch].map(sample)
   const found = await askForStoredTimes(counting, [{ batch, samples }], states, 0)
-  expect(samples.filter(({ tsMs }) => found.has(deviceId, 'system', tsMs)).map(({ tsMs }) => tsMs)).toEqual(stored)
+  expect(samples.filter(({ tsMs }) => found.has(deviceId, 'system', '', tsMs)).map(({ tsMs }) => tsMs)).toEqual(stored)
   expect(statements).toBeLessThan(10)
 })

@@ -1,8 +1,9 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { readStoredAmong, readStoredTimes } from '#questdb/writer/device-times'
+import { readStoredAmong, readStoredTimes, type SampleKey } from '#questdb/writer/device-times'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { AcceptedSample } from '#telemetry/report/accept'
 import type { Kind } from '#telemetry/report/fields'
+import { sampleSource } from '#telemetry/report/sources'
 import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceStates } from '#telemetry-writer/states/device-states'
 import { sight } from '#telemetry-writer/states/seen-samples'
@@ -11,7 +12,7 @@ import { sight } from '#telemetry-writer/states/seen-samples'
 export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[]; failure?: unknown }
 
 /** Which of the unsure samples are already in the database. */
-export type StoredTimes = { has(deviceId: string, kind: Kind, tsMs: number): boolean }
+export type StoredSampleTimes = { has(deviceId: string, kind: Kind, source: string, tsMs: number): boolean }
 
 type Question = { deviceId: string; kind: Kind; receivedBeforeMs: number; times: number[] }
 
@@ -30,12 +31,12 @@ export async function askForStoredTimes(
   reports: readonly DecodedReport[],
   states: DeviceStates,
   generation: number,
-): Promise<StoredTimes> {
+): Promise<StoredSampleTimes> {
   const questions = new Map<string, Question>()
   for (const { batch, samples } of reports) {
     const { seen } = states.of(batch.deviceId)
-    for (const { kind, tsMs } of samples) {
-      if (sight(seen[kind], tsMs, generation) !== 'unsure') continue
+    for (const { kind, tsMs, sample } of samples) {
+      if (sight(seen[kind], tsMs, sampleSource(kind, sample), generation) !== 'unsure') continue
       const key = keyOf(batch.deviceId, kind)
       let question = questions.get(key)
       if (!question) {
@@ -45,26 +46,35 @@ export async function askForStoredTimes(
       question.times.push(tsMs)
     }
   }
-  const stored = new Map<string, Set<number>>()
+  const stored = new Map<string, StoredSamples>()
   const waiting = questions.entries()
   const answerSome = async () => {
     for (const [key, question] of waiting) stored.set(key, await storedTimesOf(questdb, question))
   }
   await Promise.all(Array.from({ length: questionsAtOnce }, answerSome))
-  return { has: (deviceId, kind, tsMs) => stored.get(keyOf(deviceId, kind))?.has(tsMs) ?? false }
+  return {
+    has: (deviceId, kind, source, tsMs) => stored.get(keyOf(deviceId, kind))?.get(tsMs)?.includes(source) ?? false,
+  }
 }
 
-async function storedTimesOf(questdb: QuestdbSql, question: Question): Promise<Set<number>> {
+/** The sources of stored samples by time. */
+type StoredSamples = Map<number, string[]>
+
+async function storedTimesOf(questdb: QuestdbSql, question: Question): Promise<StoredSamples> {
   const { deviceId, kind, receivedBeforeMs } = question
   const times = [...new Set(question.times)].sort((a, b) => a - b)
-  const stored = new Set<number>()
+  const stored: StoredSamples = new Map()
+  const add = ([tsMs, source]: SampleKey) => {
+    const sources = stored.get(tsMs)
+    if (sources) sources.push(source)
+    else stored.set(tsMs, [source])
+  }
   const [stretches, single] = stretchesOf(times)
   for (const { fromMs, toMs } of stretches)
-    for (const tsMs of await readStoredTimes(questdb, kind, deviceId, { fromMs, toMs, receivedBeforeMs }))
-      stored.add(tsMs)
+    for (const sample of await readStoredTimes(questdb, kind, deviceId, { fromMs, toMs, receivedBeforeMs })) add(sample)
   for (let start = 0; start < single.length; start += timesAtOnce) {
     const some = { times: single.slice(start, start + timesAtOnce), receivedBeforeMs }
-    for (const tsMs of await readStoredAmong(questdb, kind, deviceId, some)) stored.add(tsMs)
+    for (const sample of await readStoredAmong(questdb, kind, deviceId, some)) add(sample)
   }
   return stored
 }

@@ -1,5 +1,5 @@
-import type { DeviceReport } from '#fleet/devices/status'
-import type { WrittenDwell } from '#fleet/events/dwell-events'
+import type { DeviceReport } from '#fleet/devices/reported/device-reports'
+import type { ReportedDwell } from '#fleet/devices/reported/dwell-events'
 import type { CleanRow } from '#telemetry/report/rows'
 import type { RowOrigin } from '#telemetry/rows/ilp'
 import type { LoggedBatch } from '#telemetry-log/log'
@@ -7,7 +7,7 @@ import type { DwellRow } from '#telemetry-writer/tracks/dwell-row'
 import type { DeviceState } from './device-state.ts'
 
 /** Changes of devices by stored rows: one report for each device, and dwells in the order in which they were written. */
-export type ToldByRows = { reports: DeviceReport[]; dwells: WrittenDwell[] }
+export type ToldByRows = { reports: DeviceReport[]; dwells: ReportedDwell[] }
 
 export type DeviceReports = {
   /** Records what a row that will be stored changes about its device. */
@@ -21,7 +21,7 @@ export type DeviceReports = {
 /** Reduces rows to the fields of a device in Postgres: firmware, fault and newest usable fix. Dwells become events. */
 export function createDeviceReports(): DeviceReports {
   let reports = new Map<string, DeviceReport>()
-  let dwells: WrittenDwell[] = []
+  let dwells: ReportedDwell[] = []
 
   function reportOf({ deviceId, organizationId, receivedAtMs }: LoggedBatch): DeviceReport {
     let report = reports.get(deviceId)

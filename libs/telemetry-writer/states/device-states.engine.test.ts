@@ -60,6 +60,17 @@ test('a device that is loaded again and again is not packed', async () => {
   expect(states.of(deviceId)).toBe(before)
 })
 
+test('a device is not packed within 15 s of its report, whenever states are packed', async () => {
+  const { states, deviceId, report } = await loadedDevice()
+  report(0)
+  const before = states.of(deviceId)
+  for (let second = 100; second < 200; second++) {
+    states.packIdle(second * secondMs)
+    if (second % 14 === 0) await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
+  }
+  expect(states.of(deviceId)).toBe(before)
+})
+
 test('a device that reports rarely is packed right after its report, and stays unpacked when it reports often', async () => {
   const { states, deviceId, report, rest } = await loadedDevice()
   report(0)
@@ -180,7 +191,7 @@ test('a device of an earlier process continues without the database, which decid
     loadedMs,
   )
   await earlier.load(new Map([[old, 'vehicle']]), loadedMs - 2 * 60 * 60 * secondMs)
-  remember(earlier.of(deviceId).seen.cellular, loadedMs + secondMs)
+  remember(earlier.of(deviceId).seen.cellular, loadedMs + secondMs, 'wwan0')
   for (let second = 0; second < 40; second++) earlier.packIdle(second * secondMs)
   const reference = first.flush()
   first.close()
@@ -194,7 +205,7 @@ test('a device of an earlier process continues without the database, which decid
   expect([deviceId, other, old].map(states.has)).toEqual([true, true, false])
   await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
   const { cellular } = states.of(deviceId).seen
-  const seconds = [1, 2].map((second) => sight(cellular, loadedMs + second * secondMs, 0))
+  const seconds = [1, 2].map((second) => sight(cellular, loadedMs + second * secondMs, 'wwan0', 0))
   expect(seconds).toEqual(['unsure', 'new'])
   await expect(states.load(new Map([[other, 'ship']]), nowMs)).rejects.toThrow('not needed')
   second.close()

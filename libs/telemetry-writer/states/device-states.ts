@@ -81,6 +81,7 @@ export type DeviceStatesParts = {
 }
 
 /** States of recently active devices. A state is packed between two reports, because most devices report every few minutes. */
+// Long because each part moves devices between the same maps of states.
 export function createDeviceStates({
   questdb,
   generation,
@@ -101,6 +102,8 @@ export function createDeviceStates({
   let turnedAtMs = Number.NEGATIVE_INFINITY
   let calledAtMs = Number.NEGATIVE_INFINITY
   let loadedSinceTurn = 0
+  /** Many of the states in `idle` were read from the database, and wait for no other report. */
+  let isRestored = false
 
   if (kept) packed.evict(Date.now() - idleMs)
 
@@ -241,13 +244,16 @@ export function createDeviceStates({
       for (const [deviceId, state] of leaving) rest(deviceId, state, monotonicMs)
       leaving = visiting
       visiting = new Map()
+      const isTurn = monotonicMs - turnedAtMs >= packAfterMs || loadedSinceTurn >= packAfterLoaded
+      if (!isTurn && !isRestored) return
       let left = packBatch
       for (const [deviceId, state] of idle) {
         if (left-- === 0) return
         idle.delete(deviceId)
         rest(deviceId, state, monotonicMs)
       }
-      if (monotonicMs - turnedAtMs < packAfterMs && loadedSinceTurn < packAfterLoaded) return
+      isRestored = loadedSinceTurn >= packAfterLoaded
+      if (!isTurn) return
       turnedAtMs = monotonicMs
       loadedSinceTurn = 0
       idle = states

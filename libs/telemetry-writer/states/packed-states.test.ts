@@ -67,8 +67,9 @@ function take(
 ) {
   const generation = Math.floor((nowMs - startMs) / minuteMs)
   const sightings = times.map((tsMs) => {
-    const sighting = sight(state.seen.cellular, tsMs, generation)
-    remember(state.seen.cellular, tsMs)
+    const source = tsMs % 2 === 0 ? '' : 'wwan1'
+    const sighting = sight(state.seen.cellular, tsMs, source, generation)
+    remember(state.seen.cellular, tsMs, source)
     return sighting
   })
   state.usedAtMs = nowMs
@@ -159,8 +160,8 @@ test('the members of a packed state belong to its version', () => {
       "names": [
         "position,seen,track,newestSystemMs,usedAtMs",
         "cellular,connection,location,system",
-        "floorMs,newestMs,generation,current,previous,lookup",
-        "deviceClass,past,realignFailures,revision,written,unwritten,settledAtMs,interval,owners,alignment",
+        "floorMs,newestMs,generation,sources,current,previous,lookup",
+        "deviceClass,past,realignFailures,revision,written,unwritten,settledAtMs,interval,owners,services,alignment",
         "tsMs,lat,lon",
         "arrivedAtMs,lastInsideAtMs,gap",
         "fromMs,toMs",
@@ -173,9 +174,9 @@ test('the members of a packed state belong to its version', () => {
         "anchor,last,extent,accuracyM,gap",
         "origin,count,latOffsetSum,lonOffsetSum,hull,recent",
         "lat,lon",
-        "rat,plmn,operatorName,band,arfcn,bandwidthMhz,pci,cellId,tac,rssiDbm,rsrpDbm,rsrqDb,sinrDb,cqi,signalPercent,nrRsrpDbm,nrRsrqDb,nrSinrDb,nrArfcn,nrPci,nrBand,cells,lat,lon,accuracyM,fixAgeMs,kind,tsMs,tsCorrected,alignedLat,alignedLon,alignment,alignErrorM,alignedFixAgeMs,organizationId,receivedAtMs",
+        "modem,simPlmn,rat,plmn,operatorName,band,arfcn,bandwidthMhz,pci,cellId,tac,rssiDbm,rsrpDbm,rsrqDb,sinrDb,cqi,signalPercent,nrRsrpDbm,nrRsrqDb,nrSinrDb,nrArfcn,nrPci,nrBand,cells,lat,lon,accuracyM,fixAgeMs,kind,tsMs,tsCorrected,alignedLat,alignedLon,alignment,alignErrorM,alignedFixAgeMs,lostPlmn,organizationId,receivedAtMs",
       ],
-      "stateVersion": 1,
+      "stateVersion": 2,
     }
   `)
 })

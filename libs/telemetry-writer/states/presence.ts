@@ -1,4 +1,4 @@
-import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/devices/status'
+import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/devices/reported/device-reports'
 import type { Logger } from '#http/request-log'
 import { bisect } from '#postgres/bisect'
 import type { Pool } from '#postgres/pool'

@@ -51,6 +51,7 @@ const factBytes = 66
  * A device keeps its row in the columns when its state is taken, because it usually returns. With `kept`, begins with the states
  * of the file, and the file follows all changes.
  */
+// Long because each part moves packed states between the same blocks.
 export function createRestingStates(kept?: KeptStates): RestingStates {
   const rows = new Map<string, number>()
   const deviceIds: (string | undefined)[] = []

@@ -56,6 +56,7 @@ const leastFreeBytes = 4 * reservedDiskBytes
 const checkRoomEveryMs = 1_000
 
 /** Opens the file of a reference, or begins one. Deletes all other files of states in the folder. */
+// Long because each part reads and changes the same open files and their positions.
 export function openStateFile({ folder, reference, mayWrite, onGivenUp }: StateFileOptions): StateFile {
   const opened = new Set<OpenFile>()
   let current: OpenFile | undefined

@@ -35,10 +35,11 @@ export type FlushSchedulerParts = {
 const flushAfterMs = 100
 /**
  * Each flush is a commit to each table, which QuestDB merges into the partitions; its cost hardly depends on the rows. Few
- * rows therefore wait longer, but not so long that a sample needs more than 3 s until queries return it.
+ * rows therefore wait longer, but not so long that a sample needs more than 3 s until queries return it. Many rows wait so
+ * long that it needs less than 2 s.
  */
-const pauseMs = { fewRows: 2_750, manyRows: 500 }
-const manyRows = 2_000
+const pauseMs = { fewRows: 2_750, manyRows: 1_000 }
+const manyRows = 4_000
 /** Each commit writes the index of the devices again, so a commit of a large fleet costs more, and there are fewer of them. */
 const devicesPerPauseMs = 100
 const flushBytes = 4 * 1024 ** 2

@@ -1,7 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-
-/** Runs work that needs the database until it succeeds. Rejects only when the writer stops. */
-export type UntilAvailable = <Result>(work: () => Promise<Result>) => Promise<Result>
+import type { UntilAvailable } from './until-available.ts'
 
 /**
  * The same database, with each statement repeated until it succeeds. Only failures of statements count as an outage. The

@@ -4,12 +4,12 @@ import type { SendReason } from './sent-rows.ts'
 
 /** How a stored row counts its sample. Rows that are sent again or realigned were counted before. */
 export const fates = { uncounted: 0, stored: 1, replaced: 2 } as const
-export type Fate = (typeof fates)[keyof typeof fates]
+export type RowOutcome = (typeof fates)[keyof typeof fates]
 
-export type BatchRows = EncodedRows & { fates: Fate[]; reasons: SendReason[] }
+export type BatchRows = EncodedRows & { fates: RowOutcome[]; reasons: SendReason[] }
 
 export type RowBatch = {
-  append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate, reason: SendReason): void
+  append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: RowOutcome, reason: SendReason): void
   /** Runs `add`. If it throws, removes the rows that it added. */
   allOrNone<Result>(add: () => Result): Result
   /** Bytes of the largest table. */
@@ -26,7 +26,7 @@ const initialBytes = 16 * 1024
 
 /** Collects encoded rows by table until they are sent together. */
 export function createRowBatch(): RowBatch {
-  const open = new Map<TableName, { encoder: RowEncoder; fates: Fate[]; reasons: SendReason[] }>()
+  const open = new Map<TableName, { encoder: RowEncoder; fates: RowOutcome[]; reasons: SendReason[] }>()
   for (const name of Object.keys(tables) as TableName[]) {
     open.set(name, { encoder: createRowEncoder(tables[name], initialBytes), fates: [], reasons: [] })
   }

@@ -6,7 +6,7 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import type { DeadRow } from '#telemetry-log/dead-letters/dead-letters'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
-import { type BatchRows, type Fate, fates } from './row-batch.ts'
+import { type BatchRows, fates, type RowOutcome } from './row-batch.ts'
 import { createRowStore, type RowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
@@ -33,7 +33,7 @@ beforeAll(() => {
 })
 afterAll(() => questdb.end())
 
-function batchOf(lines: string[], fateOf: (index: number) => Fate): BatchRows {
+function batchOf(lines: string[], fateOf: (index: number) => RowOutcome): BatchRows {
   const rowEnds: number[] = []
   for (const line of lines) rowEnds.push((rowEnds.at(-1) ?? 0) + Buffer.byteLength(line))
   const reasons = lines.map(() => 'fresh' as const)

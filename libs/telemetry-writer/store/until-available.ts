@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { errorText } from '#core/error-text'
 
 /** Repeats work until it succeeds. Rejects when the signal is aborted. */
 export type UntilAvailable = <Result>(work: () => Promise<Result>) => Promise<Result>
@@ -14,7 +15,7 @@ export function createUntilAvailable(signal: AbortSignal, onRetry: (detail: stri
         return await work()
       } catch (error) {
         signal.throwIfAborted()
-        onRetry(error instanceof Error ? error.message : String(error))
+        onRetry(errorText(error))
         await delay(pauseMs, undefined, { signal })
       }
     }

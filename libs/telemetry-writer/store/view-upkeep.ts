@@ -1,3 +1,4 @@
+import { errorText } from '#core/error-text'
 import { type Repeating, repeat } from '#core/schedule'
 import type { Logger } from '#http/request-log'
 import { createFirstRefreshes } from '#questdb/schema/first-refreshes'
@@ -22,7 +23,7 @@ export function startViewUpkeep(questdb: QuestdbSql, logger: Logger): Repeating 
       await work
       failure = undefined
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error)
+      const detail = errorText(error)
       if (detail !== failure) logger.warn({ detail }, 'the refreshes of views were not checked')
       failure = detail
     }

@@ -7,10 +7,18 @@ import {
   type DeviceAlignment,
   type DeviceAlignmentState,
   initialAlignmentState,
+  maxTrailing,
   type TimeRange,
 } from '#telemetry/position/device-alignment'
 import type { DistinctFix, FixReport } from '#telemetry/position/distinct-fixes'
 import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/position/dwell'
+import {
+  findLostOperators,
+  type ModemService,
+  noteSim,
+  renewLostOperators,
+  type SimUse,
+} from '#telemetry/position/lost-operator'
 import type { CellularRow } from '#telemetry/report/rows'
 import type { RowOrigin } from '#telemetry/rows/ilp'
 import { addDirtyRange } from './dirty-ranges.ts'
@@ -26,7 +34,9 @@ type Position = { tsMs: number; lat: number; lon: number }
 /** The state that aligns a device's RF rows. Only the functions of this module change it. */
 export type DeviceTrack = {
   readonly deviceClass: DeviceClass
-  readonly alignment: Readonly<Pick<DeviceAlignment, 'firstFix' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>>
+  readonly alignment: Readonly<
+    Pick<DeviceAlignment, 'firstFix' | 'fixAt' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>
+  >
   /** The last position before the fixes in memory. Undefined after `askForPast` has used it. */
   readonly past: Position | undefined
   /** Times whose rows must be aligned again from storage: few and disjoint. */
@@ -47,11 +57,14 @@ export type DeviceTrack = {
   readonly settledAtMs: number
   readonly interval: ReportInterval
   readonly owners: Owners
+  /** The newest service of each modem. */
+  readonly services: readonly ModemService[]
 }
 
 type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
   alignment: DeviceAlignment
   rebuilding: Rebuilding | undefined
+  services: ModemService[]
 }
 
 type Rebuilding = {
@@ -88,6 +101,7 @@ const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack
   settledAtMs: 0,
   interval: noReports,
   owners: noOwners,
+  services: [],
 })
 
 const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState): DeviceAlignment =>
@@ -113,7 +127,11 @@ export function advanceTrack(
 ): TrackStep {
   const { deviceId } = origin
   const state = own(track)
+  const uncertain = findLostOperators(state.services, samples)
   const { rows: moved, closed, open, dirty } = state.alignment.apply(reports, samples)
+  // A row without a position counts nowhere.
+  if (state.alignment.firstFix())
+    for (const range of [...uncertain, ...renewLostOperators(state.services, moved)]) markDirty(state, range)
   const rows = state.rebuilding ? withoutPlaced(moved, samples, state.rebuilding) : moved
   state.revision += 1
   if (state.rebuilding) markLateData(state, state.rebuilding, { reports, samples, dirty })
@@ -137,6 +155,17 @@ export function advanceTrack(
   }))
   // Alignment returns copies of the rows it was given, which keep their organization and time of receipt.
   return { rows: rows as StoredCellularRow[], dwells }
+}
+
+/** Notes the SIMs that a report's `connection` samples tell. */
+export function noteSims(track: DeviceTrack, uses: readonly (SimUse & { modem: string | null })[]): void {
+  const { services } = own(track)
+  for (const { modem, ...use } of uses) noteSim(services, modem, use)
+}
+
+/** Takes what storage tells about modems whose newest service is not known. */
+export function learnServices(track: DeviceTrack, servedOf: (modem: string | null) => ModemService['served']): void {
+  for (const service of own(track).services) if (service.served === undefined) service.served = servedOf(service.modem)
 }
 
 /** Adds a range to align again from storage. */
@@ -216,7 +245,10 @@ export type StoredTrack = {
 /** Restores the track from the newest stored fixes and rows, both ordered by time. */
 export function restoreTrack(track: DeviceTrack, { knownFromMs, reports, rows, within }: StoredTrack): void {
   const state = own(track)
-  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, ...within?.state })
+  const past = { ...initialAlignmentState, knownFromMs, ...within?.state }
+  // So many rows may not be all of them.
+  if (rows.length > maxTrailing) past.droppedUntilMs = Math.max(past.droppedUntilMs, rows[0]?.tsMs ?? 0)
+  state.alignment = alignmentFrom(track.deviceClass, past)
   for (const report of reports) {
     state.owners = withFixes(state.owners, report, [report])
     state.interval = withReport(state.interval, report.receivedAtMs)

@@ -2,6 +2,7 @@ import type { Arrival, StoredCellularRow, StoredFixReport } from '#questdb/write
 import type { TrackStore } from '#questdb/writer/track-store'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { Dwell, DwellPolicy } from '#telemetry/position/dwell'
+import { createLostOperatorPass, type LostOperatorPass } from '#telemetry/position/lost-operator'
 import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/position/realign'
 import { createStartSearch, type RealignStart } from '#telemetry/position/realign-start'
 import type { RowOrigin } from '#telemetry/rows/ilp'
@@ -116,13 +117,16 @@ export type RowPass = {
   fixesToMs: number
   /** Called with every placed row, in order of time. */
   onRow: (placed: StoredCellularRow) => void
+  /** Called at the end. */
+  onServices: (servedOf: LostOperatorPass['servedOf']) => void
   /** Returns whether to skip a moved row. */
   leaves: (placed: StoredCellularRow) => boolean
 }
 
 /** Places the rows of a range among the scanned fixes and dwells. Slices contain the rows that moved. */
 export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void> {
-  const { deviceId, scanned, rows, fixesToMs, onRow, leaves } = pass
+  const { deviceId, scanned, rows, fixesToMs, onRow, onServices, leaves } = pass
+  const operators = createLostOperatorPass()
   const placer = createRowPlacer(scanned.scan.dwells())
   let nextFixMs = scanned.start.reportsFromMs
   let hasMoreFixes = true
@@ -140,7 +144,7 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
     const page = await store.rows({ fromMs, toMs: rows.toMs }, store.pageSizes.rows)
     const moved = nothing()
     let placedToMs = fromMs - 1
-    let resumeAtMs = page.length === store.pageSizes.rows ? (page.at(-1)?.tsMs ?? 0) + 1 : undefined
+    let resumeAtMs = page.length >= store.pageSizes.rows ? (page.at(-1)?.tsMs ?? 0) + 1 : undefined
     let hasTakenFixes = false
     for (const row of page) {
       if (hasMoreFixes && placer.needsReports(row.tsMs)) {
@@ -152,13 +156,14 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
           break
         }
       }
-      const placed = placer.place(row) as StoredCellularRow
+      if (operators.needsPast(row)) operators.remember(await store.services(rows))
+      const placed = operators.place(placer.place(row)) as StoredCellularRow
       if (placed !== row && !leaves(placed)) moved.rows.push({ row: placed, origin: originOf(deviceId, placed) })
       onRow(placed)
       placedToMs = row.tsMs
     }
     yield moved
-    if (resumeAtMs === undefined) return
+    if (resumeAtMs === undefined) return onServices(operators.servedOf)
     fromMs = resumeAtMs
   }
 }

@@ -7,8 +7,7 @@ import { type CoverageVote, coverageCell, tallyVotes } from './coverage.ts'
 
 // A measured survey of RSRP by grid square and cell (Liu and Peng, INFOCOM 2023), with its authors' own percentiles.
 const file = join(import.meta.dirname, '../../../../shared/data/infocom23/grid-rss.csv')
-const isMissing = !existsSync(file)
-const reason = 'The survey is not beside the repository (../shared/data/infocom23).'
+const missing = existsSync(file) ? null : 'The survey is not beside the repository (../shared/data/infocom23).'
 
 type Square = Record<string, string>
 const number = (square: Square, column: string) => Number(square[column])
@@ -43,30 +42,28 @@ function around(sorted: readonly number[], share: number): [number, number] {
   return [sorted[Math.floor(place)] ?? Number.NaN, sorted[Math.ceil(place)] ?? Number.NaN]
 }
 
-it.skipIf(isMissing)(
-  `agrees with a published survey about percentiles${isMissing ? ` (skipped: ${reason})` : ''}`,
-  () => {
-    const squares = (parse(readFileSync(file), { columns: true }) as Square[]).filter(
-      (square) => measuredAt[number(square, 'sample')] !== undefined && square.rsrp_50 !== 'None',
-    )
-    expect(squares.length).toBeGreaterThan(1_000)
-    for (const square of squares) {
-      const values = (measuredAt[number(square, 'sample')] ?? []).map((column) => number(square, column))
-      const [tally] = tallyVotes(votesOf(square, values)).values()
-      if (!tally) throw new Error('a square without votes')
-      const { rsrpDbm, samples } = coverageCell(tally)
-      expect(samples).toBe(values.length)
-      const found = [rsrpDbm.p10, rsrpDbm.p50, rsrpDbm.p90].map(Number)
-      expect(found).toEqual([...found].sort((a, b) => a - b))
-      for (const [index, share] of [0.1, 0.5, 0.9].entries()) {
-        const [below, above] = around(values, share)
-        const theirs = number(square, `rsrp_${share * 100}`)
-        expect(theirs).toBeGreaterThanOrEqual(below - 1e-9)
-        expect(theirs).toBeLessThanOrEqual(above + 1e-9)
-        // Theirs are interpolated and ours are measurements, in whole dB.
-        expect(found[index]).toBeGreaterThanOrEqual(below - 1)
-        expect(found[index]).toBeLessThanOrEqual(above + 1)
-      }
+it('agrees with a published survey about percentiles', ({ skip }) => {
+  if (missing) return skip(missing)
+  const squares = (parse(readFileSync(file), { columns: true }) as Square[]).filter(
+    (square) => measuredAt[number(square, 'sample')] !== undefined && square.rsrp_50 !== 'None',
+  )
+  expect(squares.length).toBeGreaterThan(1_000)
+  for (const square of squares) {
+    const values = (measuredAt[number(square, 'sample')] ?? []).map((column) => number(square, column))
+    const [tally] = tallyVotes(votesOf(square, values)).values()
+    if (!tally) throw new Error('a square without votes')
+    const { rsrpDbm, samples } = coverageCell(tally)
+    expect(samples).toBe(values.length)
+    const found = [rsrpDbm.p10, rsrpDbm.p50, rsrpDbm.p90].map(Number)
+    expect(found).toEqual([...found].sort((a, b) => a - b))
+    for (const [index, share] of [0.1, 0.5, 0.9].entries()) {
+      const [below, above] = around(values, share)
+      const theirs = number(square, `rsrp_${share * 100}`)
+      expect(theirs).toBeGreaterThanOrEqual(below - 1e-9)
+      expect(theirs).toBeLessThanOrEqual(above + 1e-9)
+      // Theirs are interpolated and ours are measurements, in whole dB.
+      expect(found[index]).toBeGreaterThanOrEqual(below - 1)
+      expect(found[index]).toBeLessThanOrEqual(above + 1)
     }
-  },
-)
+  }
+})

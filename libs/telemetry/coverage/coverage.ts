@@ -5,7 +5,7 @@ import { type Quality, type SignalThresholds, signalQuality } from './quality.ts
 
 const minuteMs = 60_000
 
-/** The vote of a device for a cell in a UTC minute: its newest row there. */
+/** The vote of a device's modem for a cell in a UTC minute: its newest row there. */
 export type CoverageVote = {
   deviceId: string
   h3: string
@@ -19,6 +19,11 @@ export type CoverageVote = {
 /** Counts by whole dB. Adding histograms is how cells, operators, hours and coarser resolutions are merged. */
 export type Histogram = Map<number, number>
 
+/** Votes of an operator, those with service among them, and their RSRP. */
+type OperatorTally = { samples: number; inService: number; rsrp: Histogram }
+
+export const emptyOperatorTally = (): OperatorTally => ({ samples: 0, inService: 0, rsrp: new Map() })
+
 /** Votes of one cell, ready to be added to others. */
 export type CellTally = {
   h3: string
@@ -26,14 +31,22 @@ export type CellTally = {
   inService: number
   devices: Set<string>
   byRat: Map<string, number>
-  /** Service votes of an operator and its RSRP. */
-  byPlmn: Map<string, { samples: number; rsrp: Histogram }>
+  byPlmn: Map<string, OperatorTally>
   rsrp: Histogram
   sinr: Histogram
   lastAtMs: number
 }
 
 export type Confidence = 'low' | 'medium' | 'high'
+
+/** An operator in a cell: its votes, those without service included. Percentiles as in `CoverageCell`. */
+type CellOperator = {
+  samples: number
+  serviceRatio: number
+  rsrpDbm: Percentiles
+  rsrpP50Dbm: number | null
+  best: boolean
+}
 
 /** A cell of the coverage map. Percentiles are nearest rank over service votes, null where nothing was measured. */
 export type CoverageCell = {
@@ -44,7 +57,7 @@ export type CoverageCell = {
   rsrpDbm: { p10: number | null; p50: number | null; p90: number | null }
   sinrDb: { p10: number | null; p50: number | null }
   byRat: Record<string, number>
-  byPlmn: Record<string, { samples: number; rsrpP50Dbm: number | null; best: boolean }>
+  byPlmn: Record<string, CellOperator>
   quality: Quality | null
   confidence: Confidence
   lastAtMs: number
@@ -52,14 +65,16 @@ export type CoverageCell = {
 
 const minBestSamples = 5
 const bestMarginDb = 3
+const bestServiceRatio = 0.9
 
-/** The votes of aligned rows: one per device, cell and UTC minute, so that a parked truck does not outvote traffic. */
+/** The votes of aligned rows: one per device, modem, cell and UTC minute, so that a parked truck does not outvote traffic. */
 export function coverageVotes(rows: Iterable<CellularRow & { deviceId: string }>): CoverageVote[] {
   const votes = new Map<string, CoverageVote>()
-  for (const { deviceId, h3Res10, tsMs, rat, plmn, rsrpDbm, sinrDb } of rows) {
+  for (const { deviceId, modem, h3Res10, tsMs, rat, plmn: ownPlmn, lostPlmn, rsrpDbm, sinrDb } of rows) {
     if (h3Res10 === null) continue
+    const plmn = ownPlmn ?? lostPlmn
     const h3 = h3Res10.toString(16)
-    const key = `${deviceId} ${h3} ${Math.floor(tsMs / minuteMs)}`
+    const key = `${deviceId} ${h3} ${Math.floor(tsMs / minuteMs)} ${modem ?? ''}`
     const earlier = votes.get(key)
     if (earlier === undefined || tsMs >= earlier.tsMs)
       votes.set(key, { deviceId, h3, tsMs, rat, plmn, rsrpDbm, sinrDb })
@@ -91,15 +106,18 @@ function addVote(tally: CellTally, vote: CoverageVote): void {
   tally.devices.add(vote.deviceId)
   tally.lastAtMs = Math.max(tally.lastAtMs, vote.tsMs)
   addTo(tally.byRat, vote.rat ?? 'unknown')
+  const operator = vote.plmn === null ? undefined : (tally.byPlmn.get(vote.plmn) ?? emptyOperatorTally())
+  if (operator && vote.plmn !== null) {
+    operator.samples++
+    tally.byPlmn.set(vote.plmn, operator)
+  }
   if (!hasService(vote)) return
   tally.inService++
   if (vote.rsrpDbm !== null) addTo(tally.rsrp, dbBin(vote.rsrpDbm))
   if (vote.sinrDb !== null) addTo(tally.sinr, dbBin(vote.sinrDb))
-  if (vote.plmn === null) return
-  const operator = tally.byPlmn.get(vote.plmn) ?? { samples: 0, rsrp: new Map() }
-  operator.samples++
+  if (!operator) return
+  operator.inService++
   if (vote.rsrpDbm !== null) addTo(operator.rsrp, dbBin(vote.rsrpDbm))
-  tally.byPlmn.set(vote.plmn, operator)
 }
 
 function addHistogram(target: Histogram, added: Histogram): void {
@@ -114,8 +132,9 @@ export function mergeTally(target: CellTally, added: CellTally): void {
   for (const device of added.devices) target.devices.add(device)
   for (const [rat, count] of added.byRat) addTo(target.byRat, rat, count)
   for (const [plmn, operator] of added.byPlmn) {
-    const sum = target.byPlmn.get(plmn) ?? { samples: 0, rsrp: new Map() }
+    const sum = target.byPlmn.get(plmn) ?? emptyOperatorTally()
     sum.samples += operator.samples
+    sum.inService += operator.inService
     addHistogram(sum.rsrp, operator.rsrp)
     target.byPlmn.set(plmn, sum)
   }
@@ -136,16 +155,31 @@ export function tallyVotes(votes: Iterable<CoverageVote>, resolution = 10): Map<
 }
 
 /** Returns the smallest bin that at least this share of the values does not exceed. Null without values. */
-export function nearestRank(histogram: Histogram, share: number): number | null {
+export const nearestRank = (histogram: Histogram, share: number): number | null =>
+  nearestRanks(histogram, [share])[0] ?? null
+
+/** The nearest ranks of several shares in ascending order, with one sort. */
+function nearestRanks(histogram: Histogram, shares: readonly number[]): (number | null)[] {
+  if (histogram.size === 0) return shares.map(() => null)
+  const bins = [...histogram]
+  if (bins.length > 1) bins.sort(([a], [b]) => a - b)
   let total = 0
-  for (const count of histogram.values()) total += count
-  const rank = Math.max(1, Math.ceil(share * total))
+  for (const [, count] of bins) total += count
+  let at = -1
   let reached = 0
-  for (const [bin, count] of [...histogram].sort(([a], [b]) => a - b)) {
-    reached += count
-    if (reached >= rank) return bin
-  }
-  return null
+  return shares.map((share) => {
+    const rank = Math.max(1, Math.ceil(share * total))
+    while (reached < rank && at < bins.length - 1) reached += bins[++at]?.[1] ?? 0
+    return bins[at]?.[0] ?? null
+  })
+}
+
+type Percentiles = { p10: number | null; p50: number | null; p90: number | null }
+
+/** The 10th, 50th and 90th percentile, nearest rank. */
+export function percentilesOf(histogram: Histogram): Percentiles {
+  const [p10 = null, p50 = null, p90 = null] = nearestRanks(histogram, [0.1, 0.5, 0.9])
+  return { p10, p50, p90 }
 }
 
 /** Confidence of a cell. */
@@ -154,12 +188,21 @@ export function confidenceOf(samples: number, devices: number): Confidence {
   return samples >= 30 ? 'high' : 'medium'
 }
 
-/** Returns the operator that is clearly better than all others, or null. */
-export function bestPlmn(operators: { plmn: string; samples: number; median: number | null }[]): string | null {
-  const [first, second] = operators
-    .filter((operator) => operator.samples >= minBestSamples && operator.median !== null)
+type Compared = { plmn: string; samples: number; inService: number; median: number | null }
+
+const isOftenServed = ({ samples, inService }: Compared): boolean => inService >= bestServiceRatio * samples
+
+/**
+ * Returns the operator that is clearly better than all others, or null: the only one that is rarely without service, or of those
+ * the one with a median that is at least 3 dB better.
+ */
+export function bestPlmn(operators: readonly Compared[]): string | null {
+  const known = operators.filter(({ samples }) => samples >= minBestSamples)
+  const [first, second] = known
+    .filter((operator) => operator.median !== null && isOftenServed(operator))
     .sort((a, b) => (b.median ?? 0) - (a.median ?? 0))
-  if (first === undefined || second === undefined) return null
+  if (first === undefined) return null
+  if (second === undefined) return known.every(isOftenServed) ? null : first.plmn
   return (first.median ?? 0) - (second.median ?? 0) >= bestMarginDb ? first.plmn : null
 }
 
@@ -169,13 +212,13 @@ type CountedTally = Omit<CellTally, 'devices'> & { devices: { readonly size: num
 /** Returns the map cell of a tally. Its quality is that of the medians, or `none` if there was never service. */
 export function coverageCell(tally: CountedTally, thresholds?: SignalThresholds): CoverageCell {
   const { h3, samples, inService, devices, rsrp, sinr, lastAtMs } = tally
-  const rsrpDbm = { p10: nearestRank(rsrp, 0.1), p50: nearestRank(rsrp, 0.5), p90: nearestRank(rsrp, 0.9) }
-  const sinrDb = { p10: nearestRank(sinr, 0.1), p50: nearestRank(sinr, 0.5) }
-  const operators = [...tally.byPlmn].map(([plmn, operator]) => ({
-    plmn,
-    samples: operator.samples,
-    median: nearestRank(operator.rsrp, 0.5),
-  }))
+  const rsrpDbm = percentilesOf(rsrp)
+  const { p10, p50 } = percentilesOf(sinr)
+  const sinrDb = { p10, p50 }
+  const operators = [...tally.byPlmn].map(([plmn, operator]) => {
+    const ownRsrpDbm = percentilesOf(operator.rsrp)
+    return { plmn, ...operator, ownRsrpDbm, median: ownRsrpDbm.p50 }
+  })
   const best = bestPlmn(operators)
   const signal = { rat: inService === 0 ? 'none' : 'lte', rsrpDbm: rsrpDbm.p50, sinrDb: sinrDb.p50 }
   return {
@@ -187,9 +230,15 @@ export function coverageCell(tally: CountedTally, thresholds?: SignalThresholds)
     sinrDb,
     byRat: Object.fromEntries(tally.byRat),
     byPlmn: Object.fromEntries(
-      operators.map(({ plmn, samples: count, median }) => [
+      operators.map(({ plmn, median, ownRsrpDbm, ...operator }) => [
         plmn,
-        { samples: count, rsrpP50Dbm: median, best: plmn === best },
+        {
+          samples: operator.samples,
+          serviceRatio: operator.inService / operator.samples,
+          rsrpDbm: ownRsrpDbm,
+          rsrpP50Dbm: median,
+          best: plmn === best,
+        },
       ]),
     ),
     quality: signalQuality(signal, thresholds).quality,

@@ -9,7 +9,7 @@ const field = gridDisk(centre, 3)
 const deadCell = (h3: string, samples = 10, inService = 4, lastAtMs = 1_000): DeadCell => ({
   h3,
   samples,
-  inService,
+  darkMoments: samples - inService,
   lastAtMs,
 })
 
@@ -54,7 +54,7 @@ it('returns the same zones for any order of cells, with the sums of their cells'
         const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)
         expect(sum(zones.map(({ samples }) => samples))).toBe(sum(cells.map(({ samples }) => samples)))
         expect(sum(zones.map(({ noServiceS }) => noServiceS))).toBe(
-          60 * sum(cells.map(({ samples, inService }) => samples - inService)),
+          60 * sum(cells.map(({ darkMoments }) => darkMoments)),
         )
         expect([...zones].sort(worstFirst)).toEqual(zones)
       },

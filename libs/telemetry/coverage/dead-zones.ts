@@ -1,6 +1,6 @@
 import { cellArea, cellToBoundary, cellToLatLng, gridDisk, UNITS } from 'h3-js'
+import { meanLongitude, smallestBox } from '#telemetry/geo/antimeridian'
 import type { BoundingBox } from '#telemetry/geo/geo'
-import { normalizeLongitude } from '#telemetry/geo/geo'
 import { type Histogram, nearestRank } from './coverage.ts'
 import { signalThresholds } from './quality.ts'
 
@@ -8,17 +8,17 @@ import { signalThresholds } from './quality.ts'
 export const deadZoneResolution = 9
 /** Votes a cell needs before it can be called dead. */
 export const enoughVotes = 5
-/** A cell with a smaller part of its votes in service is dead. */
+/** A cell with a smaller part of its moments in service is dead. */
 export const deadServiceRatio = 0.9
 
 /** Below these medians the quality of a cell is `none`. */
 export const noneBelow = { rsrpDbm: signalThresholds.lte.rsrpDbm[0], sinrDb: signalThresholds.lte.sinrDb[0] }
 
-/** A vote represents one device in one minute. */
-const secondsPerVote = 60
+/** A moment is one device in one minute. */
+const secondsPerMoment = 60
 
-/** A cell without usable service. */
-export type DeadCell = { h3: string; samples: number; inService: number; lastAtMs: number }
+/** A cell without usable service. `darkMoments`: minutes of a device in which none of its modems had service. */
+export type DeadCell = { h3: string; samples: number; darkMoments: number; lastAtMs: number }
 
 /** Dead cells that touch each other. Bounding boxes that cross the 180th meridian have minLon > maxLon. */
 export type DeadZone = {
@@ -66,33 +66,20 @@ export function worstFirst(
 function zoneOf(joined: readonly DeadCell[]): DeadZone {
   const cells = joined.map(({ h3 }) => h3).sort()
   const sumOf = (pick: (cell: DeadCell) => number) => joined.reduce((sum, cell) => sum + pick(cell), 0)
-  const [minLon, minLat, maxLon, maxLat] = boxOf(cells.flatMap((h3) => cellToBoundary(h3)))
+  const corners = cells.flatMap((h3) => cellToBoundary(h3)).map(([lat, lon]) => ({ lat, lon }))
   const centres = cells.map((h3) => cellToLatLng(h3))
   return {
     id: cells[0] ?? '',
     lat: centres.reduce((sum, [lat]) => sum + lat, 0) / cells.length,
-    lon: normalizeLongitude(centres.reduce((sum, [, lon]) => sum + (lon < minLon ? lon + 360 : lon), 0) / cells.length),
-    bbox: [minLon, minLat, normalizeLongitude(maxLon), maxLat],
+    lon: meanLongitude(centres.map(([, lon]) => lon)),
+    bbox: smallestBox(corners) ?? [0, 0, 0, 0],
     cells,
     areaKm2: cells.reduce((sum, h3) => sum + cellArea(h3, UNITS.km2), 0),
     samples: sumOf(({ samples }) => samples),
-    noServiceS: sumOf(({ samples, inService }) => samples - inService) * secondsPerVote,
+    noServiceS: sumOf(({ darkMoments }) => darkMoments) * secondsPerMoment,
     lastAtMs: joined.reduce((newest, { lastAtMs }) => Math.max(newest, lastAtMs), 0),
   }
 }
-
-/** The box around points; across the 180th meridian its eastern edge is beyond 180. */
-function boxOf(points: readonly (readonly [lat: number, lon: number])[]): DeadZone['bbox'] {
-  const lats = points.map(([lat]) => lat)
-  const lons = points.map(([, lon]) => lon)
-  const isAcross = maxOf(lons) - minOf(lons) > 180
-  const shifted = isAcross ? lons.map((lon) => (lon < 0 ? lon + 360 : lon)) : lons
-  return [minOf(shifted), minOf(lats), maxOf(shifted), maxOf(lats)]
-}
-
-// A zone may have more points than a call can take arguments.
-const minOf = (values: readonly number[]) => values.reduce((least, value) => Math.min(least, value))
-const maxOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value))
 
 /** Votes of one operator in a zone. */
 export type ZoneOperator = { plmn: string; samples: number; inService: number; rsrp: Histogram }

@@ -24,8 +24,14 @@ const isDead = ({ samples, serviceRatio, quality }: Judged): boolean =>
 
 const isPoor = (judged: Judged): boolean => !isDead(judged) && (judged.quality === 'poor' || judged.quality === 'none')
 
-/** Sums up a route's segments, which must be in order and without gaps. */
-export function summarizeForecast(segments: readonly ForecastSegment[]): ForecastSummary {
+/**
+ * Sums up a route's segments, which must be in order and without gaps in their distances. No dead zone continues across the
+ * start of a stretch.
+ */
+export function summarizeForecast(
+  segments: readonly ForecastSegment[],
+  stretches: readonly { fromM: number }[] = [],
+): ForecastSummary {
   const byPlmn = summarizeOperators(segments)
   const known = segments.filter(({ confidence }) => confidence !== 'none')
   const summary = {
@@ -35,7 +41,7 @@ export function summarizeForecast(segments: readonly ForecastSegment[]): Forecas
   }
   return {
     ...summary,
-    deadZones: deadStretches(segments),
+    deadZones: deadStretches(segments, new Set(stretches.map(({ fromM }) => fromM))),
     byPlmn: Object.fromEntries(byPlmn),
     recommendedPlmn: recommendPlmn(byPlmn, summary.knownM),
   }
@@ -44,7 +50,10 @@ export function summarizeForecast(segments: readonly ForecastSegment[]): Forecas
 const lengthOf = (segments: readonly ForecastSegment[]): number =>
   segments.reduce((sum, { fromM, toM }) => sum + (toM - fromM), 0)
 
-function deadStretches(segments: readonly ForecastSegment[]): ForecastSummary['deadZones'] {
+function deadStretches(
+  segments: readonly ForecastSegment[],
+  startsM: ReadonlySet<number>,
+): ForecastSummary['deadZones'] {
   const stretches: ForecastSummary['deadZones'] = []
   let open: ForecastSummary['deadZones'][number] | undefined
   for (const segment of segments) {
@@ -52,7 +61,7 @@ function deadStretches(segments: readonly ForecastSegment[]): ForecastSummary['d
       open = undefined
       continue
     }
-    if (!open) {
+    if (!open || startsM.has(segment.fromM)) {
       open = { fromM: segment.fromM, toM: segment.toM, lengthM: 0 }
       stretches.push(open)
     }

@@ -16,7 +16,7 @@ const [, ...coarserResolutions] = forecastResolutions
 export type CellTallies = ReadonlyMap<string, SignalTally>
 
 /** The cell that describes a segment. */
-export type ToldCell = { h3: string; h3Resolution: number }
+export type SourceCell = { h3: string; h3Resolution: number }
 
 /** A stretch of a route and the signal the fleet measured around its middle. Distances are in metres from the start. */
 export type ForecastSegment = {
@@ -64,7 +64,7 @@ export function placeSegments(segments: readonly RouteSegment[]): PlacedSegment[
 /**
  * Returns the finest of these cells with enough votes. Without one, the finest with any votes. Undefined if none has any.
  */
-export function sourceCell(cells: readonly string[], tallies: CellTallies): ToldCell | undefined {
+export function sourceCell(cells: readonly string[], tallies: CellTallies): SourceCell | undefined {
   for (const least of [enoughVotes, 1]) {
     const index = cells.findIndex((cell) => (tallies.get(cell)?.samples ?? 0) >= least)
     const [h3, h3Resolution] = [cells[index], forecastResolutions[index]]

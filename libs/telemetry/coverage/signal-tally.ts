@@ -52,19 +52,21 @@ function countVotes(tally: SignalTally, rat: string | null, plmn: string | null,
 
 const mixture = createMixture()
 
-/** The operator at least 3 dB better at the median than every other one, as in coverage; null if there is none. */
+/** The operator that is clearly better than every other one, as in coverage; null if there is none. */
 export function clearlyBestPlmn({ groups }: SignalTally): string | null {
   const operators = [...new Set(groups.map(({ plmn }) => plmn))].filter((plmn) => plmn !== null)
   if (operators.length < 2) return null
   return bestPlmn(
     operators.map((plmn) => {
-      let samples = 0
+      let [samples, inService] = [0, 0]
       for (const group of groups) {
-        if (group.plmn !== plmn || !isServed(group.rat)) continue
+        if (group.plmn !== plmn) continue
         samples += group.votes
+        if (!isServed(group.rat)) continue
+        inService += group.votes
         mixture.add(group.rsrp, 1)
       }
-      return { plmn, samples, median: mixture.take().p50 }
+      return { plmn, samples, inService, median: mixture.take().p50 }
     }),
   )
 }

@@ -1,5 +1,5 @@
 import { addTo } from '#core/counts'
-import { type Histogram, nearestRank } from './coverage.ts'
+import { type Histogram, percentilesOf } from './coverage.ts'
 import { classify, type Quality, signalThresholds } from './quality.ts'
 
 /** Votes that agree in service and RSRP; `rsrpBin` is in whole dBm. */
@@ -17,10 +17,19 @@ export type SignalSummary = {
   byQuality: Record<Quality | 'unknown', number>
 }
 
-const secondsPerVote = 60
+const secondsPerMoment = 60
 
-/** Adds up votes. */
-export function summarizeSignal(votes: Iterable<SignalVotes>): SignalSummary {
+/**
+ * What votes count beyond their moments, if several modems of a device voted in one minute: a moment counts once, and is without
+ * service only when no modem had service in it.
+ */
+export type Moments = { moreVotes: number; moreDark: number }
+
+/** Adds up votes. The service ratio and the time without service are those of moments. */
+export function summarizeSignal(
+  votes: Iterable<SignalVotes>,
+  { moreVotes, moreDark }: Moments = { moreVotes: 0, moreDark: 0 },
+): SignalSummary {
   const rsrp: Histogram = new Map()
   const byQuality = { none: 0, poor: 0, fair: 0, good: 0, excellent: 0, unknown: 0 }
   let samples = 0
@@ -32,11 +41,13 @@ export function summarizeSignal(votes: Iterable<SignalVotes>): SignalSummary {
     inService += count
     if (rsrpBin !== null) addTo(rsrp, rsrpBin, count)
   }
+  const moments = samples - moreVotes
+  const dark = samples - inService - moreDark
   return {
     samples,
-    serviceRatio: samples === 0 ? 0 : inService / samples,
-    noServiceS: (samples - inService) * secondsPerVote,
-    rsrpDbm: { p10: nearestRank(rsrp, 0.1), p50: nearestRank(rsrp, 0.5), p90: nearestRank(rsrp, 0.9) },
+    serviceRatio: moments <= 0 ? 0 : (moments - dark) / moments,
+    noServiceS: dark * secondsPerMoment,
+    rsrpDbm: percentilesOf(rsrp),
     byQuality,
   }
 }

@@ -1,4 +1,5 @@
-import { type BoundingBox, distanceM, earthRadiusM, normalizeLongitude, type Point } from './geo.ts'
+import { unwrapLine } from './antimeridian.ts'
+import { type BoundingBox, degreeM, distanceM, normalizeLongitude, type Point, radians } from './geo.ts'
 
 type Position = readonly [lon: number, lat: number]
 
@@ -13,25 +14,16 @@ type Extent = { minX: number; maxX: number; minY: number; maxY: number }
 /** The bounds of an area in both forms, and whether a point lies inside. */
 export type AreaTest = { extent: Extent; bounds: BoundingBox; contains(point: Point): boolean }
 
-/**
- * The ring without its last position, with longitudes that do not jump: an edge of more than 180° goes the other way round
- * the globe, so the result can contain longitudes beyond ±180°.
- */
-export function unwrapRing(ring: readonly Position[]): Position[] {
-  const unwrapped: [number, number][] = []
-  for (const [lon, lat] of ring.slice(0, -1)) {
-    const before = unwrapped.at(-1)?.[0] ?? lon
-    unwrapped.push([lon + 360 * Math.round((before - lon) / 360), lat])
-  }
-  return unwrapped
-}
+/** The corners of a ring, with longitudes that do not jump and can be beyond ±180°. */
+export const cornersOf = (ring: readonly Position[]): Position[] =>
+  unwrapLine(ring.slice(0, -1)).map(([lon, lat]) => [lon, lat])
 
 /** Returns what is wrong with the ring of a polygon, as one sentence, or undefined if it can be used. */
 export function ringFault(ring: readonly Position[]): string | undefined {
   const [first, last] = [ring[0], ring.at(-1)]
   if (!first || !last || ring.length < 4) return 'A ring must have at least four positions.'
   if (first[0] !== last[0] || first[1] !== last[1]) return 'The last position of a ring must equal the first.'
-  const corners = unwrapRing(ring)
+  const corners = cornersOf(ring)
   const { minX, maxX } = extentOf(corners)
   if (maxX - minX >= 180) return 'A polygon must span less than 180 degrees of longitude.'
   if (Math.abs(doubleArea(corners)) < 1e-12) return 'The polygon has no area.'
@@ -40,15 +32,15 @@ export function ringFault(ring: readonly Position[]): string | undefined {
 
 /** Prepares an area for many points. A point on the boundary of a circle is inside. */
 export function areaTest(area: Area): AreaTest {
-  return area.type === 'Circle' ? circleTest(area) : polygonTest(unwrapRing(area.coordinates[0] ?? []))
+  return area.type === 'Circle' ? circleTest(area) : polygonTest(cornersOf(area.coordinates[0] ?? []))
 }
 
 function circleTest({ lat, lon, radiusM }: { lat: number; lon: number; radiusM: number }): AreaTest {
-  const degrees = (radiusM / earthRadiusM) * (180 / Math.PI)
+  const degrees = radiusM / degreeM
   const [minLat, maxLat] = [Math.max(-90, lat - degrees), Math.min(90, lat + degrees)]
-  const sine = Math.sin((degrees * Math.PI) / 180) / Math.cos((lat * Math.PI) / 180)
+  const sine = Math.sin(degrees * radians) / Math.cos(lat * radians)
   const isAroundPole = minLat === -90 || maxLat === 90 || !(Math.abs(sine) < 1)
-  const halfWidth = isAroundPole ? 180 : (Math.asin(sine) * 180) / Math.PI
+  const halfWidth = isAroundPole ? 180 : Math.asin(sine) / radians
   const extent = { minX: lon - halfWidth, maxX: lon + halfWidth, minY: minLat, maxY: maxLat }
   const center = { lat, lon }
   return {

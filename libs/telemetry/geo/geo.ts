@@ -3,9 +3,21 @@ export type Point = { lat: number; lon: number }
 /** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
 export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
 
+/** Whether a position is inside a box. −180 and 180 are one meridian. */
+export const contains = ([minLon, minLat, maxLon, maxLat]: BoundingBox, lat: number, lon: number): boolean =>
+  lat >= minLat &&
+  lat <= maxLat &&
+  (isBetween(minLon, maxLon, lon) || (Math.abs(lon) === 180 && isBetween(minLon, maxLon, -lon)))
+
+const isBetween = (west: number, east: number, lon: number): boolean =>
+  west <= east ? lon >= west && lon <= east : lon >= west || lon <= east
+
 /** Mean radius of the Earth in metres (IUGG). */
 export const earthRadiusM = 6_371_008.8
-const radians = Math.PI / 180
+/** Radians of a degree. */
+export const radians = Math.PI / 180
+/** Metres of a degree of latitude. */
+export const degreeM = earthRadiusM * radians
 
 /** Degrees east from one longitude to another, −180 up to 180, the short way round. */
 export function longitudeDifference(from: number, to: number): number {

@@ -1,6 +1,5 @@
-import { distanceM, earthRadiusM, type Point } from './geo.ts'
+import { distanceM, earthRadiusM, type Point, radians } from './geo.ts'
 
-const radians = Math.PI / 180
 /** Chords this close to the limit, relative to it, are decided by the distance itself. Rounding is a hundredth of it. */
 const uncertainShare = 1e-9
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { distanceM, type Point } from './geo.ts'
-import { greatCirclePoint, pathLengthM, routeSegments } from './route-path.ts'
+import { greatCirclePoint, pathLengthM, routeOf, routeSegments } from './route-path.ts'
 
 const point = fc.record<Point>({
   lat: fc.double({ min: -89, max: 89, noNaN: true }),
@@ -102,4 +102,29 @@ it('measures with the mean Earth radius and skips repeated points', () => {
       100,
     ),
   ).toEqual([])
+})
+
+it('continues the distances of a line after the one before, without the gap between them', () => {
+  fc.assert(
+    fc.property(
+      fc.array(path, { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 50, max: 1_000 }),
+      (lines, everyM) => {
+        const { stretches, segments } = routeOf(lines, everyM)
+        const lengthsM = lines.map(pathLengthM)
+        expect(stretches.map(({ fromM, toM }) => toM - fromM)).toEqual(
+          lengthsM.map((lengthM) => expect.closeTo(lengthM, 6)),
+        )
+        expect(stretches.map(({ fromM }) => fromM)).toEqual([0, ...stretches.slice(0, -1).map(({ toM }) => toM)])
+        const alone = lines.flatMap((line) => routeSegments(line, everyM))
+        expect(segments.map(({ lat, lon }) => ({ lat, lon }))).toEqual(alone.map(({ lat, lon }) => ({ lat, lon })))
+        const across = segments.filter(({ fromM, toM }) =>
+          stretches.some((next) => fromM < next.fromM && toM > next.fromM),
+        )
+        expect(across).toEqual([])
+        if (lines.length === 1) expect(segments).toEqual(alone)
+      },
+    ),
+    { numRuns: 30 },
+  )
 })

@@ -1,9 +1,8 @@
-import { distanceM, type Point } from './geo.ts'
+import { distanceM, type Point, radians } from './geo.ts'
 
 /** A stretch of a route, in metres from its start, and the point in its middle. */
 export type RouteSegment = Point & { fromM: number; toM: number }
 
-const radians = Math.PI / 180
 // A rest shorter than this comes from rounding. It belongs to the last segment.
 const roundingM = 0.001
 
@@ -27,6 +26,24 @@ export function routeSegments(path: readonly Point[], everyM: number): RouteSegm
     const toM = index === count - 1 ? lengthM : fromM + everyM
     return { fromM, toM, ...pointAt((fromM + toM) / 2) }
   })
+}
+
+/** The stretches of a route in metres from its start, and their segments. */
+type Route = { stretches: { fromM: number; toM: number }[]; segments: RouteSegment[] }
+
+/** A route along lines. Distances continue from one line to the next, so the gap between them has no length. */
+export function routeOf(lines: readonly (readonly Point[])[], everyM: number): Route {
+  const route: Route = { stretches: [], segments: [] }
+  let startM = 0
+  for (const line of lines) {
+    for (const { fromM, toM, ...middle } of routeSegments(line, everyM)) {
+      route.segments.push({ fromM: startM + fromM, toM: startM + toM, ...middle })
+    }
+    const toM = startM + pathLengthM(line)
+    route.stretches.push({ fromM: startM, toM })
+    startM = toM
+  }
+  return route
 }
 
 /** A function that returns the point at a distance along the path. Distances must not decrease between calls. */

@@ -1,4 +1,4 @@
-import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, toPlane } from '#telemetry/geo/geo'
+import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, radians, toPlane } from '#telemetry/geo/geo'
 import type { DistinctFix } from './distinct-fixes.ts'
 
 /** Between fixes with a longer time apart, the curve is no better than a straight line. */
@@ -57,7 +57,7 @@ function headingDirection({ speedMps, headingDeg }: Knot, chord: PlaneVector): P
   if (headingDeg === null || speedMps === null || speedMps < minHeadingSpeedMps) return null
   const offDeg = Math.abs(headingDeg - bearingDeg(chord)) % 360
   if (Math.min(offDeg, 360 - offDeg) > maxHeadingOffDeg) return null
-  const angle = (headingDeg * Math.PI) / 180
+  const angle = headingDeg * radians
   return { eastM: Math.sin(angle), northM: Math.cos(angle) }
 }
 

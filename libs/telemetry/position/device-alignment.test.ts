@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { CellularRow } from '#telemetry/report/rows'
-import { cellularRow, track } from '#test/tracks'
+import { byTimeAndModem, radioKey } from '#telemetry/report/sources'
+import { cellularRow, modems, track } from '#test/tracks'
 import { align } from './align.ts'
 import {
   createDeviceAlignment,
@@ -30,11 +31,11 @@ const inPages = <Item>(items: readonly Item[]): Item[][] =>
 
 /** A writer and its storage: what was received, the rows last written, and what has to be aligned again. */
 function createWriter() {
-  const received: { reports: Map<number, FixReport>; samples: Map<number, CellularRow> } = {
+  const received: { reports: Map<number, FixReport>; samples: Map<number | string, CellularRow> } = {
     reports: new Map(),
     samples: new Map(),
   }
-  const stored = new Map<number, CellularRow>()
+  const stored = new Map<number | string, CellularRow>()
   let alignment = createDeviceAlignment(policy)
   let dirty: TimeRange[] = []
 
@@ -55,7 +56,7 @@ function createWriter() {
     const placer = createRowPlacer(scan.dwells())
     for (const row of samples.sort(byTime)) {
       while (pages.length > 0 && placer.needsReports(row.tsMs)) placer.takeReports(pages.shift() ?? [])
-      stored.set(row.tsMs, placer.place(row))
+      stored.set(radioKey(row), placer.place(row))
     }
     return { scan, samples }
   }
@@ -64,9 +65,9 @@ function createWriter() {
     stored,
     take: ({ reports, samples }: Arrival) => {
       for (const report of reports) received.reports.set(report.tsMs, report)
-      for (const row of samples) received.samples.set(row.tsMs, row)
+      for (const row of samples) received.samples.set(radioKey(row), row)
       const step = alignment.apply(reports, samples)
-      for (const row of step.rows) stored.set(row.tsMs, row)
+      for (const row of step.rows) stored.set(radioKey(row), row)
       dirty.push(...step.dirty)
     },
     /** Ends the process and starts it again from the kept state. */
@@ -93,27 +94,29 @@ function createWriter() {
 /** What alignment decides, short enough to read in a failure. */
 const decisions = (rows: Iterable<CellularRow>) =>
   [...rows]
-    .sort(byTime)
+    .sort(byTimeAndModem)
     .map((row) =>
-      [row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(' '),
+      [row.modem, row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(
+        ' ',
+      ),
     )
 
-type Data = { reports: FixReport[]; sampleTimes: number[] }
+type Data = { reports: FixReport[]; sampleTimes: number[]; modems?: (string | null)[] }
 
-const alignedAtOnce = ({ reports, sampleTimes }: Data) =>
+/** Each modem is aligned as if the device had no other. */
+const alignedAtOnce = ({ reports, sampleTimes, modems: names = [null] }: Data) =>
   decisions(
-    align(
-      reports,
-      sampleTimes.map((tsMs) => cellularRow(tsMs)),
-      policy,
-    ).rows,
+    names.flatMap((modem) => {
+      const samples = sampleTimes.map((tsMs) => cellularRow(tsMs, { modem }))
+      return align(reports, samples, policy).rows
+    }),
   )
 
 /** Cuts a track into reports to the service, of `size` items each. */
-function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
+function inChunks({ reports, sampleTimes, modems: names = [null] }: Data, size: number): Arrival[] {
   const items = [
     ...reports.map((report) => ({ report, tsMs: report.tsMs })),
-    ...sampleTimes.map((tsMs) => ({ row: cellularRow(tsMs), tsMs })),
+    ...names.flatMap((modem) => sampleTimes.map((tsMs) => ({ row: cellularRow(tsMs, { modem }), tsMs }))),
   ]
   const sorted: { tsMs: number; report?: FixReport; row?: CellularRow }[] = items.sort(byTime)
   return Array.from({ length: Math.ceil(sorted.length / size) }, (_, chunk) => {
@@ -139,6 +142,24 @@ it('for samples in order, writes the rows of a complete alignment at once, excep
   )
 })
 
+it('writes at most twice the rows for two modems', { timeout: propertyTimeoutMs }, () => {
+  const writtenRows = (arrivals: Arrival[]) => {
+    const alignment = createDeviceAlignment(policy)
+    return arrivals.reduce((count, { reports, samples }) => count + alignment.apply(reports, samples).rows.length, 0)
+  }
+  fc.assert(
+    fc.property(track, fc.integer({ min: 1, max: 40 }), (data, size) => {
+      const ofOne = inChunks(data, size)
+      const ofTwo = ofOne.map(({ reports, samples }) => ({
+        reports,
+        samples: ['wwan0', 'wwan1'].flatMap((modem) => samples.map((row) => ({ ...row, modem }))),
+      }))
+      expect(writtenRows(ofTwo)).toBeLessThanOrEqual(2 * writtenRows(ofOne))
+    }),
+    { numRuns: 100 },
+  )
+})
+
 it('for any order, duplicates, delays, restarts and realignments, the final rows are the same', {
   timeout: propertyTimeoutMs,
 }, () => {
@@ -149,7 +170,8 @@ it('for any order, duplicates, delays, restarts and realignments, the final rows
     spread: fc.constantFrom(1, 3, 100),
   })
   fc.assert(
-    fc.property(track, disorder, (data, { size, order, events, spread }) => {
+    fc.property(track, modems, disorder, (positions, names, { size, order, events, spread }) => {
+      const data = { ...positions, modems: names }
       const chunks = inChunks(data, size)
         .map((arrival, index) => ({ arrival, at: index + ((order.next().value ?? 0) % spread) }))
         .sort((a, b) => a.at - b.at)

@@ -1,5 +1,6 @@
 import { distanceM } from '#telemetry/geo/geo'
 import type { CellularRow } from '#telemetry/report/rows'
+import { byTimeAndModem, maxModems, radioKey } from '#telemetry/report/sources'
 import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow, type Track } from './align.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
@@ -15,7 +16,7 @@ export type DeviceAlignmentState = {
   dwell: DwellState
   /** Dwells that ended within the time of `fixes`. */
   closedDwells: Dwell[]
-  /** RF rows that later data may still move, oldest first. */
+  /** RF rows of all modems that later data may still move, oldest first. */
   trailing: Omit<CellularRow, 'h3Res10' | 'h3Res5'>[]
   newestReportMs: number
   /** From this time on, `fixes` and `closedDwells` are complete. */
@@ -65,6 +66,8 @@ export type DeviceAlignment = {
   distrustOpenDwell: () => void
   /** The oldest fix in memory. */
   firstFix: () => DistinctFix | undefined
+  /** The fix in memory that was reported last at or before this time. */
+  fixAt: (tsMs: number) => DistinctFix | undefined
   /** Marks the fixes from this time on for a rebuild, because older data may affect them. */
   distrust: (fromMs: number) => void
   /** Location reports from this time on arrived too late to be included. Null if none did. */
@@ -77,9 +80,9 @@ export type DeviceAlignment = {
 
 const maxFixes = 256
 const maxFixesMs = 20 * 60_000
-/** Maximum number of RF rows in memory per device. */
+/** Maximum number of RF rows in memory per modem. */
 export const maxTrailing = 512
-/** Maximum size of these rows with their cells. */
+/** Maximum size of a device's rows with their cells. */
 const maxTrailingBytes = 1024 * 1024
 const rowBytes = 512
 const maxTrailingMs = 16 * 60_000
@@ -102,6 +105,7 @@ function withoutCells({
  * Aligns one device's RF rows as they arrive, in bounded memory. After the dirty and unsettled ranges are realigned from
  * storage, the rows are those of `align` for all data, whatever the order, duplication or delay of arrival.
  */
+// Long because each part reads and changes the same fixes, trailing rows and dwell.
 export function createDeviceAlignment(
   policy: DwellPolicy,
   initial: DeviceAlignmentState = initialAlignmentState,
@@ -149,17 +153,23 @@ export function createDeviceAlignment(
     } else if (openDwellRows === 'settled') openDwellRows = 'stale'
   }
 
+  const fixAt = (tsMs: number) => fixes[lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, tsMs)]
+
   /** Returns whether the report is a repetition or adds nothing to the time of its fix. */
   const isKnownRepeat = (report: FixReport): boolean => {
-    const fix = fixes[lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, report.tsMs)]
+    const fix = fixAt(report.tsMs)
     return fix !== undefined && isSamePosition(fix, report) && report.tsMs <= fix.lastReportMs && !fix.gap
   }
 
   /** Adds rows that may still move. Rows older than the memory are placed once and left to the dirty range. */
-  const takeSamples = (samples: readonly CellularRow[], track: Track, step: AlignmentStep): Set<number> => {
-    const fresh = new Map<number, CellularRow>()
+  const takeSamples = (
+    samples: readonly CellularRow[],
+    track: Track,
+    step: AlignmentStep,
+  ): ReadonlyMap<number | string, CellularRow> => {
+    const fresh = new Map<number | string, CellularRow>()
     for (const row of samples) {
-      if (row.tsMs >= knownFromMs) fresh.set(row.tsMs, row)
+      if (row.tsMs >= knownFromMs) fresh.set(radioKey(row), row)
       else {
         step.rows.push(place(row, track))
         step.dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
@@ -168,9 +178,9 @@ export function createDeviceAlignment(
       }
     }
     if (fresh.size > 0) {
-      trailing = [...trailing.filter(({ tsMs }) => !fresh.has(tsMs)), ...fresh.values()].sort(byTime)
+      trailing = [...trailing.filter((row) => !fresh.has(radioKey(row))), ...fresh.values()].sort(byTimeAndModem)
     }
-    return new Set(fresh.keys())
+    return fresh
   }
 
   const place = (row: CellularRow, track: Track): CellularRow => {
@@ -183,7 +193,7 @@ export function createDeviceAlignment(
     const track = { fixes, dwells: open === null ? closedDwells : [...closedDwells, open] }
     const fresh = takeSamples(samples, track, step)
     trailing = trailing.map((row) => {
-      const isFresh = fresh.has(row.tsMs)
+      const isFresh = fresh.has(radioKey(row))
       if (!isFresh && row.tsMs < changedFromMs) return row
       const placed = place(row, track)
       if (!isFresh && placed !== row && isInOpenDwell(row) && isInOpenDwell(placed)) {
@@ -204,10 +214,11 @@ export function createDeviceAlignment(
     // Data that arrives in order cannot move rows before this time.
     const keepFrom = detector.undecidedFromMs()
     const newestRowMs = trailing.at(-1)?.tsMs ?? 0
-    const overflow = trailingOverflow(trailing)
-    trailing = trailing.filter(({ tsMs }, index) => {
+    const overflow = overflowing(trailing)
+    trailing = trailing.filter((row) => {
+      const { tsMs } = row
       if (tsMs < keepFrom) return false
-      const isKept = index >= overflow && tsMs >= newestRowMs - maxTrailingMs
+      const isKept = !overflow.has(row) && tsMs >= newestRowMs - maxTrailingMs
       if (!isKept) droppedUntilMs = Math.max(droppedUntilMs, tsMs)
       return isKept
     })
@@ -249,6 +260,7 @@ export function createDeviceAlignment(
       if (open !== null) openDwellRows = 'stale'
     },
     firstFix: () => fixes[0],
+    fixAt,
     distrust: (fromMs) => {
       staleFromMs = Math.min(staleFromMs ?? fromMs, fromMs)
     },
@@ -268,14 +280,38 @@ export function createDeviceAlignment(
   }
 }
 
-/** Returns how many of the oldest rows exceed the limits on number and size. */
-function trailingOverflow(rows: readonly CellularRow[]): number {
+const none: ReadonlySet<CellularRow> = new Set()
+
+/** Most devices have one modem and few rows. */
+function isWithinLimits(rows: readonly CellularRow[]): boolean {
+  // Not even the largest cells take much.
+  if (rows.length <= maxModems) return true
   let bytes = 0
-  for (let kept = 0; kept < rows.length; kept++) {
-    bytes += rowBytes + (rows[rows.length - 1 - kept]?.cells?.length ?? 0)
-    if (kept >= maxTrailing || bytes > maxTrailingBytes) return rows.length - kept
+  for (const { cells, modem } of rows) {
+    bytes += rowBytes + (cells?.length ?? 0)
+    if (modem !== rows[0]?.modem) return false
   }
-  return 0
+  return rows.length <= maxTrailing && bytes <= maxTrailingBytes
+}
+
+/**
+ * Returns the rows that exceed the limits: on the number of a modem's rows, on their size together, and on the number of modems,
+ * of which the ones with the newest rows are kept. A modem with many rows does not displace those of another.
+ */
+function overflowing(rows: readonly CellularRow[]): ReadonlySet<CellularRow> {
+  if (isWithinLimits(rows)) return none
+  const overflow = new Set<CellularRow>()
+  const kept = new Map<string | null, number>()
+  let bytes = 0
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const row = rows[index] as CellularRow
+    const ofModem = kept.get(row.modem) ?? 0
+    bytes += rowBytes + (row.cells?.length ?? 0)
+    if (ofModem >= maxTrailing || bytes > maxTrailingBytes || (ofModem === 0 && kept.size >= maxModems))
+      overflow.add(row)
+    else kept.set(row.modem, ofModem + 1)
+  }
+  return overflow
 }
 
 function canInterpolate(older: DistinctFix | undefined, newer: DistinctFix): older is DistinctFix {

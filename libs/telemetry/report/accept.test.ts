@@ -138,6 +138,16 @@ describe('ts', () => {
     )
     expect(ages).toEqual([0, 1500, 1500, 0, 0, 0])
   })
+
+  it('is not the time of arrival if the age of a measurement is unknown', () => {
+    const unknown = [-1, 86_400_001, 'N/A', '', 'old', true, {}]
+    const samples = unknown.flatMap((ageMs) =>
+      ['cellular', 'connection', 'system'].map((kind) => ({ kind, ageMs, rat: 'lte' })),
+    )
+    expect(new Set(codes({ samples }).map(([, code]) => code))).toEqual(new Set(['ts_invalid']))
+    expect(codes({ samples })).toHaveLength(samples.length)
+    expect(codes({ samples: samples.map((sample) => ({ ...sample, ts: receivedAtMs })) })).toEqual([])
+  })
 })
 
 describe('clock', () => {
@@ -193,4 +203,29 @@ it('accepts or rejects every sample exactly once, for any input', () => {
       expect(indexes).toEqual(samples.map((_, index) => index))
     }),
   )
+})
+
+describe('sources', () => {
+  const cellular = (modem: unknown) => ({ kind: 'cellular', modem, rsrpDbm: -90 })
+  const connection = (interfaceName: string) => ({ kind: 'connection', interface: interfaceName })
+  const named = (count: number) => Array.from({ length: count }, (_, index) => `wwan${index}`)
+
+  it('are at most 16 modems in a report, of both kinds together', () => {
+    const samples = [
+      ...named(16).map(cellular),
+      { kind: 'connection', modem: 'wwan16' },
+      cellular(' wwan3 '),
+      cellular(null),
+    ]
+    expect(codes({ samples })).toEqual([[16, 'invalid_sample']])
+    expect(decoded({ samples }).rejected[0]?.detail).toContain('more than 16 modems')
+  })
+  it('are at most 32 interfaces in a report', () => {
+    const samples = [...named(33).map(connection), connection('wwan0'), cellular('wwan40')]
+    expect(codes({ samples })).toEqual([[32, 'invalid_sample']])
+  })
+  it('have names of at most 64 characters', () => {
+    const samples = [cellular('📶'.repeat(64)), cellular('x'.repeat(65)), cellular(7)]
+    expect(codes({ samples })).toEqual([[1, 'invalid_sample']])
+  })
 })

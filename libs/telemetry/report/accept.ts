@@ -1,6 +1,7 @@
 import { type BatchFormat, brokenLine, isObject, type RefusedBatch, readEnvelope } from './envelope.ts'
 import { envelopeFields, fieldTable, isKind, type Kind, maxAgeMs } from './fields.ts'
 import { inspectSample, newValueBudget } from './inspect.ts'
+import { createSourceLimits } from './sources.ts'
 import { parseNumber, parseTime } from './times.ts'
 
 type RejectionCode = 'invalid_sample' | 'unknown_kind' | 'ts_invalid' | 'ts_out_of_range'
@@ -51,6 +52,19 @@ export function parseAgeMs(value: unknown): number | null {
   return ageMs !== null && ageMs >= 0 && ageMs <= maxAgeMs ? ageMs : null
 }
 
+const invalidTs = '`ts` is neither RFC 3339 nor epoch milliseconds.'
+const invalidAge = `\`ageMs\` of a sample without \`ts\` must be between 0 and ${maxAgeMs}.`
+
+/**
+ * Returns the time of a sample that has no `ts`; null if its age is unknown, because a measurement of another time must not
+ * count as one of now. A location stays: with an unknown age, it is not usable. So do samples that were accepted before.
+ */
+function timeByAge(kind: Kind, sent: unknown, receivedAtMs: number, isAccepted: boolean): number | null {
+  const ageMs = sent === undefined || sent === null ? 0 : parseAgeMs(sent)
+  if (ageMs !== null) return Math.trunc(receivedAtMs - ageMs)
+  return kind === 'location' || isAccepted ? receivedAtMs : null
+}
+
 /** Returns the shift for the times of a router whose clock is wrong. A router that sends buffered samples has none. */
 function clockShiftMs(sentAtMs: number | null, newestTsMs: number, receivedAtMs: number): number {
   if (sentAtMs === null || newestTsMs < sentAtMs - minuteMs) return 0
@@ -80,6 +94,7 @@ export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeC
   let newestTsMs = Number.NEGATIVE_INFINITY
   const isInspected = context.sampleCount === values.length
   const budget = newValueBudget()
+  const problemWithSource = createSourceLimits()
   for (let index = 0; index < values.length; index++) {
     const sample = values[index]
     if (!isObject(sample)) {
@@ -97,15 +112,20 @@ export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeC
       rejected.push({ index, code: 'unknown_kind', detail: '`kind` is not a kind of telemetry.' })
       continue
     }
+    const sourceProblem = isInspected ? null : problemWithSource(kind, sample)
+    if (sourceProblem !== null) {
+      rejected.push({ index, code: 'invalid_sample', detail: sourceProblem })
+      continue
+    }
     const hasTs = ts !== undefined && ts !== null
-    const tsMs = hasTs ? parseTime(ts) : Math.trunc(receivedAtMs - (parseAgeMs(sample.ageMs) ?? 0))
+    const tsMs = hasTs ? parseTime(ts) : timeByAge(kind, sample.ageMs, receivedAtMs, isInspected)
     if (tsMs === null) {
-      rejected.push({ index, code: 'ts_invalid', detail: '`ts` is neither RFC 3339 nor epoch milliseconds.' })
+      rejected.push({ index, code: 'ts_invalid', detail: hasTs ? invalidTs : invalidAge })
       continue
     }
     if (hasTs && tsMs > newestTsMs) newestTsMs = tsMs
     unknownFields += inspected
-    candidates.push({ index, kind, tsMs, tsCorrected: false, shiftMs: 0, sample })
+    candidates.push({ index, kind, tsMs, tsCorrected: sample.tsCorrected === true, shiftMs: 0, sample })
   }
 
   const shiftMs = clockShiftMs(sentAtMs, newestTsMs, receivedAtMs)

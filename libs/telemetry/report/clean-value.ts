@@ -10,6 +10,7 @@ export type CleaningReason =
   | 'unknown_word'
   | 'unknown_field'
   | 'too_many'
+  | 'unknown_quality'
 
 /** The cleaned value, or the reason for null. Reasons are symbols, so that no text of a router can equal one. */
 type Cleaned = number | string | (typeof failures)[keyof typeof failures]
@@ -27,8 +28,17 @@ export const reasonOf = (failure: symbol): CleaningReason => failure.description
 
 const nullWords: ReadonlySet<string> = new Set(['--', '-', 'N/A', 'n/a', ''])
 
-/** Placeholders that modems return for an unknown identifier. */
-const unknownIdentifier = 2_147_483_647
+/** What modems return for an unknown cell: all ones of 16 (of GSM), 28, 31, 32 and 36 bits. */
+const unknownCellIds: ReadonlySet<string> = new Set(['268435455', '2147483647', '4294967295', '68719476735'])
+/** Reserved area codes and all ones of 16 and 24 bits. An area of NR has 24 bits, so it may have the value 65534. */
+const unknownAreas: ReadonlySet<string> = new Set(['16777214', '16777215', '2147483647'])
+const unknownShortAreas: ReadonlySet<string> = new Set(['65534', '65535'])
+
+/** Returns whether a clean identifier is the modem's mark for an unknown one. */
+export function isUnknownIdentifier(field: 'cellId' | 'tac', value: string, rat: string | null): boolean {
+  if (field === 'cellId') return unknownCellIds.has(value) || (rat === 'gsm' && value === '65535')
+  return unknownAreas.has(value) || (rat !== 'nr-sa' && unknownShortAreas.has(value))
+}
 
 function numberCleaner({ min, max }: Pick<NumberField, 'min' | 'max'>): CleanValue {
   return (value) => {
@@ -50,6 +60,9 @@ function textCleaner(): CleanValue {
   }
 }
 
+/** What modems write for `none`, without blanks, hyphens and underscores. */
+const noService: ReadonlySet<string> = new Set(['noservice', 'nosignal', 'notregistered', 'searching'])
+
 function wordCleaner({ words }: WordField): CleanValue {
   const known = new Set(words)
   return (value) => {
@@ -57,7 +70,9 @@ function wordCleaner({ words }: WordField): CleanValue {
     if (known.has(value)) return value
     const trimmed = value.trim()
     if (nullWords.has(trimmed)) return failures.nullWord
-    return known.has(trimmed) ? trimmed : failures.unknownWord
+    const word = trimmed.toLowerCase()
+    if (known.has(word)) return word
+    return known.has('none') && noService.has(word.replace(/[ _-]/g, '')) ? 'none' : failures.unknownWord
   }
 }
 
@@ -76,7 +91,7 @@ function decimalCleaner({ max }: DecimalField): CleanValue {
   return (value) => {
     const whole = readWhole(value)
     if (typeof whole === 'symbol') return whole as Cleaned
-    return whole >= 0 && whole <= max && whole !== unknownIdentifier ? String(whole) : failures.outOfRange
+    return whole >= 0 && whole <= max ? String(whole) : failures.outOfRange
   }
 }
 

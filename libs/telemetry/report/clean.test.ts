@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeBatch } from './accept.ts'
-import { cleanSample } from './clean.ts'
+import { cleanSample, shareSimPlmn } from './clean.ts'
 import { fieldsOf, type Kind, kinds } from './fields.ts'
 import type { RowOf } from './rows.ts'
 
@@ -61,10 +61,78 @@ it('sets sentinel values of the modem to null and keeps the sample', () => {
   }
 })
 
-it('sets unknown words to null and counts them, case-sensitively', () => {
-  const { row, losses } = clean('cellular', { rat: 'LTE', operatorName: ' Net 1 ' })
+it('sets unknown words to null and counts them, and compares words without case', () => {
+  const { row, losses } = clean('cellular', { rat: ' 6G', operatorName: ' Net 1 ' })
   expect(row).toMatchObject({ rat: null, operatorName: 'Net 1' })
   expect(losses).toEqual(['unknown_word rat'])
+  for (const rat of ['NO SERVICE', 'NOSERVICE', 'no_service', 'No-Service', 'No signal', 'SEARCHING', 'not_registered'])
+    expect(clean('cellular', { rat })).toMatchObject({ row: { rat: 'none' } })
+  for (const rat of ['LTE', ' Lte ', 'lTE']) expect(clean('cellular', { rat })).toMatchObject({ row: { rat: 'lte' } })
+  expect(clean('location', { lat: 1, lon: 2, fix: '3D' }).row).toMatchObject({ fix: '3d', usable: true })
+})
+
+describe('an unknown value is never good', () => {
+  const position = { lat: 51.9, lon: -8.4 }
+
+  it.each([
+    { accuracyM: 150_000 },
+    { accuracyM: -1 },
+    { accuracyM: 'good', hdop: 1 },
+    { accuracyM: 'N/A' },
+    { hdop: 655.35 },
+    { hdop: 255 },
+    { hdop: '1,2' },
+    { fix: '4d' },
+    { fix: 3 },
+    { fix: '--' },
+    { ageMs: 90_000_000 },
+    { ageMs: -5 },
+    { fixTs: '2007-04-10T00:00:00Z' },
+    { fixTs: 'yesterday' },
+    { fixTs: 0 },
+  ])('a location with %j is stored and not usable', (fields) => {
+    expect(clean('location', { ...position, ...fields }).row).toMatchObject({ ...position, usable: false })
+  })
+
+  it.each([{}, { accuracyM: null }, { hdop: null, fix: null }, { fixTs: null }, { ageMs: null }])(
+    'a location with %j has the defaults',
+    (fields) => expect(clean('location', { ...position, ...fields }).row.usable).toBe(true),
+  )
+
+  it.each([{ fixAgeMs: 90_000_000 }, { fixAgeMs: -1 }, { accuracyM: 200_000 }, { accuracyM: 'fine' }])(
+    'a stamped position with %j is not used and counted',
+    (fields) => {
+      const { row, losses } = clean('cellular', { rsrpDbm: -90, ...position, ...fields })
+      expect(row).toMatchObject({ rsrpDbm: -90, lat: null, lon: null })
+      expect(losses).toContain('unknown_quality lat')
+    },
+  )
+})
+
+it.each([
+  ['lte', 'cellId', 268_435_455, null],
+  ['umts', 'cellId', '0xFFFFFFF', null],
+  ['nr-sa', 'cellId', 4_294_967_295, null],
+  ['nr-sa', 'cellId', '0xFFFFFFFFF', null],
+  ['gsm', 'cellId', 65_535, null],
+  ['lte', 'cellId', 65_535, '65535'],
+  ['lte', 'tac', 65_534, null],
+  ['lte', 'tac', '0xffff', null],
+  ['nr-nsa', 'tac', 65_535, null],
+  ['nr-sa', 'tac', 65_535, '65535'],
+  ['nr-sa', 'tac', 16_777_214, null],
+  ['nr-sa', 'tac', 16_777_215, null],
+  ['lte', 'tac', 65_533, '65533'],
+])('with %s, %s %j is %j, also in cells', (rat, name, sent, stored) => {
+  const { row, losses } = clean('cellular', { rat, [name]: sent, cells: [{ [name]: sent }, { rat, [name]: sent }] })
+  expect(row).toMatchObject({ [name]: stored })
+  expect(JSON.parse(row.cells ?? '')).toEqual([
+    stored === null ? {} : { [name]: stored },
+    stored === null ? { rat } : { rat, [name]: stored },
+  ])
+  expect(losses).toEqual(
+    stored === null ? [`out_of_range ${name}`, ...Array(2).fill(`out_of_range cells.${name}`)] : [],
+  )
 })
 
 it.each([
@@ -73,7 +141,8 @@ it.each([
   ['0xA4DF0B', '10805003'],
   ['0x0A4df0b', '10805003'],
   ['0010805003', '10805003'],
-  [68719476735, '68719476735'],
+  [68719476734, '68719476734'],
+  [68719476735, null],
   [68719476736, null],
   [2147483647, null],
   [-1, null],
@@ -162,7 +231,7 @@ describe('cells', () => {
 
   it('can hold 32 cells with all fields, and not more characters', () => {
     const numbers = { arfcn: 3279165, bandwidthMhz: 100, pci: 1007, rssiDbm: -113, rsrpDbm: -140.5, rsrqDb: -19.5 }
-    const texts = { operatorName: 'Telekom Deutschland GmbH', band: 'n78', cellId: '68719476735', tac: '16777215' }
+    const texts = { operatorName: 'Telekom Deutschland GmbH', band: 'n78', cellId: '68719476734', tac: '16777213' }
     const more = { role: 'neighbor', rat: 'nr-nsa', plmn: '310410', sinrDb: -20.5, cqi: 15, signalPercent: 100 }
     const full = clean('cellular', { cells: Array(32).fill({ ...numbers, ...texts, ...more }) })
     expect(JSON.parse(full.row.cells ?? '')).toHaveLength(32)
@@ -189,4 +258,40 @@ it('creates rows of a kind with the same members in the same order, for any inpu
       expect(Object.keys(clean(kind, fields).row)).toEqual(Object.keys(clean(kind, {}).row))
     }),
   )
+})
+
+it('knows the operator of the SIM of RF rows from the connections of the same modem and report', () => {
+  const shared = (modem: string | null, fields: object, ...connections: object[]) => {
+    const { row } = clean('cellular', { ...(modem === null ? {} : { modem }), rat: 'none', ...fields })
+    shareSimPlmn(
+      connections.map((one) => clean('connection', { ...one }).row),
+      [row],
+    )
+    return row.simPlmn
+  }
+  const german = { modem: 1, imsi: 262011234567890 }
+  const other = { modem: '1', simPlmn: '26203' }
+  expect(shared('1', {}, german)).toBe('26201')
+  expect(shared('1', {}, { modem: 1 }, german, { ...other, modem: 2 })).toBe('26201')
+  expect(shared('1', { simPlmn: '26202' }, german)).toBe('26202')
+  expect(shared(null, {}, { imsi: '262011234567890' })).toBe('26201')
+  for (const modem of ['2', null]) expect(shared(modem, {}, german)).toBeNull()
+  // The SIM was changed.
+  expect(shared('1', {}, german, other, german)).toBeNull()
+})
+
+it('knows the operator of the SIM from the IMSI, unless it was sent', () => {
+  expect(clean('connection', { imsi: '262019876543210' }).row.simPlmn).toBe('26201')
+  expect(clean('connection', { imsi: '310410123456789' }).row.simPlmn).toBe('310410')
+  expect(clean('connection', { imsi: '310410123456789', simPlmn: '26203' }).row.simPlmn).toBe('26203')
+  expect(clean('connection', { imsi: 'unknown' }).row.simPlmn).toBeNull()
+  // India has networks of two and of three digits under one country code; Mexico's have three.
+  for (const [imsi, plmn] of [
+    ['405011234567890', '40501'],
+    ['405025123456789', '405025'],
+    ['405799123456789', '405799'],
+    ['334020123456789', '334020'],
+    ['250051234567890', '25005'],
+  ])
+    expect(clean('connection', { imsi }).row.simPlmn).toBe(plmn)
 })

@@ -1,7 +1,7 @@
 /** A quantity. Stored as DOUBLE, which holds every integer of a sample (≤ 2^53) exactly. */
 export type NumberField = { type: 'number'; min: number; max: number; unit: string; description: string }
 /** Free text. Not a symbol column, because a device could then grow the symbol table without limit. */
-export type TextField = { type: 'text'; description: string; sensitive?: true }
+export type TextField = { type: 'text'; description: string; sensitive?: true; maxCharacters?: number }
 /** One word of a closed list. */
 export type WordField<Word extends string = string> = { type: 'word'; words: readonly Word[]; description: string }
 /** A whole number that is an identifier or exceeds 2^53. Stored as decimal text. */
@@ -34,6 +34,13 @@ export const number = (min: number, max: number, unit: string, description: stri
 export const count = (unit: string, description: string): NumberField => number(0, 2 ** 53, unit, description)
 
 export const text = (description: string): TextField => ({ type: 'text', description })
+
+/** Text that tells rows apart. A sample with a longer one is rejected, because rows of two sources must not become one. */
+export const nameText = (maxCharacters: number, description: string): TextField => ({
+  type: 'text',
+  description,
+  maxCharacters,
+})
 
 export const sensitiveText = (description: string): TextField => ({ type: 'text', description, sensitive: true })
 

@@ -1,5 +1,5 @@
 import type { Field, FieldValue } from './field-types.ts'
-import { cellList, count, decimal, number, plmn, sensitiveText, text, time, word } from './field-types.ts'
+import { cellList, count, decimal, nameText, number, plmn, sensitiveText, text, time, word } from './field-types.ts'
 
 const dayMs = 86_400_000
 
@@ -25,6 +25,12 @@ const radioFields = {
   signalPercent: number(0, 100, '%', 'Signal strength as the modem rates it'),
 }
 
+/** Which of the router's modems a sample is about. */
+const modemFields = {
+  modem: nameText(64, 'Name by which the router tells its modems apart; left out by a router with one modem'),
+  simPlmn: plmn('Mobile country and network code of the operator that issued the SIM'),
+}
+
 /** The fields of an entry of `cells`. */
 export const cellListFields = {
   role: word(['pcell', 'scell', 'pscell', 'neighbor'], 'What the cell is to the router'),
@@ -37,6 +43,7 @@ export const cellListFields = {
  */
 export const fieldTable = {
   connection: {
+    ...modemFields,
     state: word(
       ['connected', 'connecting', 'disconnected', 'searching', 'registered', 'disabled', 'failed'],
       'State of the uplink',
@@ -62,6 +69,7 @@ export const fieldTable = {
     txBytes: count('bytes', 'Bytes sent since the uplink came up'),
   },
   cellular: {
+    ...modemFields,
     ...radioFields,
     nrRsrpDbm: number(-156, -31, 'dBm', 'RSRP of the NR leg in EN-DC'),
     nrRsrqDb: number(-43, 20, 'dB', 'RSRQ of the NR leg in EN-DC'),
@@ -114,8 +122,11 @@ export type CleanFields<K extends Kind> = {
   [Name in keyof FieldTable[K]]: (FieldTable[K][Name] extends Field ? FieldValue<FieldTable[K][Name]> : never) | null
 }
 
-/** Members of a sample that are not stored under their own name. `ageMs` becomes `ts` or `fixTs`. */
-export const envelopeFields: ReadonlySet<string> = new Set(['ts', 'kind', 'ageMs'])
+/**
+ * Members of a sample that are not stored under their own name. `ageMs` becomes `ts` or `fixTs`. `tsCorrected`: an adapter has
+ * corrected `ts`, because the router's clock was wrong.
+ */
+export const envelopeFields: ReadonlySet<string> = new Set(['ts', 'kind', 'ageMs', 'tsCorrected'])
 
 /** Largest accepted `ageMs`. */
 export const maxAgeMs = dayMs

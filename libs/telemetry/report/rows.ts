@@ -13,8 +13,11 @@ type RowBase<K extends Kind> = CleanFields<K> & {
 
 type ConnectionRow = RowBase<'connection'>
 type SystemRow = RowBase<'system'>
-/** `usable` is false for fixes that must never move a marker, a dwell or a coverage cell. */
-export type LocationRow = RowBase<'location'> & { usable: boolean }
+/**
+ * `usable` is false for fixes that must never move a marker, a dwell or a coverage cell. `isUndated`: only because the time of the
+ * fix is unknown, so that it may repeat the fix before. Not stored.
+ */
+export type LocationRow = RowBase<'location'> & { usable: boolean; isUndated?: boolean }
 
 /** Where an RF sample was measured, and the error of that position. */
 export type AlignedPosition = {
@@ -28,7 +31,8 @@ export type AlignedPosition = {
 /** The coverage cells of an aligned row: H3 indexes as 64-bit integers, null when its error is too large for one. */
 export type CoverageCells = { h3Res10: bigint | null; h3Res5: bigint | null }
 
-export type CellularRow = RowBase<'cellular'> & AlignedPosition & CoverageCells
+/** `lostPlmn`: the operator for which a row without service and without `plmn` counts. */
+export type CellularRow = RowBase<'cellular'> & AlignedPosition & CoverageCells & { lostPlmn: string | null }
 
 /** A stored sample of any kind, before it is bound to its device. */
 export type CleanRow = ConnectionRow | CellularRow | SystemRow | LocationRow

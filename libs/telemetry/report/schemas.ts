@@ -10,7 +10,7 @@ function valueSchema(field: Field): z.ZodType {
     case 'number':
       return z.number().min(field.min).max(field.max)
     case 'text':
-      return z.string().max(256)
+      return field.maxCharacters ? z.string().min(1).max(field.maxCharacters) : z.string().max(256)
     case 'word':
       return z.enum(field.words)
     case 'decimal':

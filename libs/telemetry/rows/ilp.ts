@@ -99,6 +99,7 @@ function putField(buffer: LineBuffer, column: PlannedColumn, value: unknown, tai
  * Encodes rows of one table as InfluxDB line protocol in QuestDB's version 2 (binary doubles, microsecond times), byte
  * for byte what QuestDB's own client writes: symbols first, then `received_at`, then the other columns.
  */
+// Long because each row is written into the same buffer, on the path of every sample.
 export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncoder {
   const columns = new Map<string, PlannedColumn>()
   for (const column of table.columns) {

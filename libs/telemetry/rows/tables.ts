@@ -1,5 +1,6 @@
 import type { Field } from '#telemetry/report/field-types'
 import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
+import { sourceFields } from '#telemetry/report/sources'
 
 export type ColumnType = 'SYMBOL' | 'VARCHAR' | 'DOUBLE' | 'LONG' | 'BOOLEAN' | 'TIMESTAMP'
 
@@ -8,8 +9,11 @@ export type Column = { name: string; key: string; type: ColumnType; options?: st
 
 export type TableName = Kind | 'dwell'
 
-/** Every table also has `ts`, `device_id` and `org_id` before its own columns. */
-export type Table = { name: TableName; columns: readonly Column[] }
+/**
+ * Every table also has `ts`, `device_id` and `org_id` before its own columns. `sourceColumns`: the columns that, with `ts` and
+ * `device_id`, are the key of a row.
+ */
+export type Table = { name: TableName; columns: readonly Column[]; sourceColumns: readonly string[] }
 
 /** `rsrpDbm` → `rsrp_dbm`. */
 export const columnName = (key: string): string => key.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
@@ -49,11 +53,13 @@ const derivedColumns: Record<Kind, Column[]> = {
     { name: 'aligned_fix_age_ms', key: 'alignedFixAgeMs', type: 'DOUBLE' },
     { name: 'h3_10', key: 'h3Res10', type: 'LONG' },
     { name: 'h3_5', key: 'h3Res5', type: 'LONG' },
+    { name: 'lost_plmn', key: 'lostPlmn', type: 'SYMBOL', options: 'CAPACITY 1024' },
   ],
 }
 
 const kindTable = (kind: Kind): Table => ({
   name: kind,
+  sourceColumns: sourceFields[kind].map(columnName),
   columns: [
     ...arrivalColumns,
     ...fieldsOf(kind).map(([name, field]) => columnFor(name, field)),
@@ -67,6 +73,7 @@ const kindTable = (kind: Kind): Table => ({
  */
 const dwellTable: Table = {
   name: 'dwell',
+  sourceColumns: [],
   columns: [
     { name: 'received_at', key: 'receivedAtMs', type: 'TIMESTAMP' },
     { name: 'id', key: 'id', type: 'VARCHAR' },
@@ -100,16 +107,23 @@ const keyColumns = [
 
 const columnDefinition = ({ name, type, options }: Column): string => [name, type, options].filter(Boolean).join(' ')
 
-/** The statement that makes a table, deduplicated by sample time and device. `ttlDays`: the longest history sold. */
+/** The columns whose values make two rows one. */
+export const keyOf = ({ sourceColumns }: Table): string[] => ['ts', 'device_id', ...sourceColumns]
+
+/** The statement that makes a table, deduplicated by its key. `ttlDays`: the longest history sold. */
 export function createTableSql(table: Table, ttlDays: number): string {
   const definitions = [...keyColumns, ...table.columns.map(columnDefinition)]
   return [
     `CREATE TABLE IF NOT EXISTS ${table.name} (`,
     definitions.map((definition) => `  ${definition}`).join(',\n'),
     `) TIMESTAMP(ts) PARTITION BY DAY TTL ${ttlDays} DAYS WAL`,
-    'DEDUP UPSERT KEYS(ts, device_id)',
+    `DEDUP UPSERT KEYS(${keyOf(table).join(', ')})`,
   ].join('\n')
 }
+
+/** The statement that gives a table made by an earlier version its present key. Rows that are stored do not change. */
+export const setKeySql = (table: Table): string =>
+  `ALTER TABLE ${table.name} DEDUP ENABLE UPSERT KEYS(${keyOf(table).join(', ')})`
 
 /** The statement that adds one column to a table made by an earlier version. */
 export const addColumnSql = (table: Table, column: Column): string =>

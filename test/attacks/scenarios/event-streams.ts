@@ -37,7 +37,7 @@ export const eventStreams: Attack = {
       return sent
     })
     try {
-      await delay(quick ? 15_000 : 90_000, undefined, { signal }).catch(() => {})
+      await delay(quick ? 8_000 : 90_000, undefined, { signal }).catch(() => {})
       return { answers }
     } finally {
       for (const sent of open) sent.destroy()

@@ -36,7 +36,7 @@ export const fixesInOnePlace: Attack = {
         client,
         url,
         devices: attacker.devices.slice(0, 10),
-        durationMs: quick ? 12_000 : 120_000,
+        durationMs: quick ? 6_000 : 120_000,
         inFlight: 4,
         signal,
         next: (device, number) => ({

@@ -10,7 +10,7 @@ export const identityProviderDown: Attack = {
   target: { environmentOf: (silentUrl) => ({ OIDC_ISSUER: silentUrl, OIDC_AUDIENCE: 'routerfleet' }) },
   async run({ url, environment }, { quick, signal }) {
     const client = openAttackerClient(signal)
-    const endMs = Date.now() + (quick ? 10_000 : 60_000)
+    const endMs = Date.now() + (quick ? 6_000 : 60_000)
     const attack = async () => {
       while (Date.now() < endMs && !signal.aborted) {
         const headers = { authorization: `Bearer ${foreignJwt(environment.OIDC_ISSUER)}` }

@@ -15,8 +15,8 @@ const cell = {
   band: longText,
   arfcn: 3_279_165,
   pci: 1_007,
-  cellId: '68719476735',
-  tac: '16777215',
+  cellId: '68719476734',
+  tac: '16777213',
   rsrpDbm: -100.123456789,
 }
 const sample = {
@@ -56,11 +56,11 @@ export const largeRows: Attack = {
         },
       })
     try {
-      const before = await send(0, quick ? 10_000 : 90_000)
+      const before = await send(0, quick ? 5_000 : 90_000)
       const killedMs = Date.now()
       await apps.restart('ingest', 'SIGKILL')
       const restartMs = Date.now() - killedMs
-      const after = await send(50 * 60 * 1_000, quick ? 5_000 : 30_000)
+      const after = await send(50 * 60 * 1_000, quick ? 3_000 : 30_000)
       return {
         answers: client.answers,
         acceptedSamples: before + after,

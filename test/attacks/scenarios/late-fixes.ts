@@ -32,7 +32,7 @@ export const lateFixes: Attack = {
         client,
         url,
         devices,
-        durationMs: quick ? 12_000 : 120_000,
+        durationMs: quick ? 6_000 : 120_000,
         inFlight: 2,
         signal,
         next(device, number) {

@@ -17,7 +17,7 @@ export const longForecasts: Attack = {
   async run(target, { quick, signal }) {
     const client = openAttackerClient(signal)
     const headers = { authorization: `Bearer ${target.attacker.viewerKey}` }
-    const endMs = Date.now() + (quick ? 20_000 : 120_000)
+    const endMs = Date.now() + (quick ? 10_000 : 120_000)
     const failed: string[] = []
     const attack = async () => {
       while (Date.now() < endMs && !signal.aborted) {

@@ -9,7 +9,7 @@ export const longPolls: Attack = {
   about: '900 long polls for jobs from 30 devices, opened and abandoned',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
-    const endMs = Date.now() + (quick ? 10_000 : 70_000)
+    const endMs = Date.now() + (quick ? 6_000 : 70_000)
     const poll = async (index: number) => {
       const device = attacker.devices[index % attacker.devices.length]
       while (Date.now() < endMs && !signal.aborted) {

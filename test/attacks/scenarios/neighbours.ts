@@ -37,7 +37,7 @@ export const neighbours: Attack = {
     const load = sendLoad(target, neighbouring, sizes[quick ? 'quick' : 'full'], { client, signal: until })
     const loaded: NoticeTimes[] = []
     try {
-      const endMs = Date.now() + (quick ? 45_000 : 300_000)
+      const endMs = Date.now() + (quick ? 30_000 : 300_000)
       while (loaded.length < rounds && Date.now() < endMs && !signal.aborted) {
         loaded.push(await notices.measure(limitsMs))
       }

@@ -35,7 +35,7 @@ export const nestedReports: Attack = {
         client,
         url,
         devices: attacker.devices.slice(24, quick ? 25 : 27),
-        durationMs: quick ? 15_000 : 60_000,
+        durationMs: quick ? 8_000 : 60_000,
         inFlight: 240,
         signal,
         next: (_, number) => ({

@@ -7,7 +7,7 @@ export const readinessFlood: Attack = {
   about: '/readyz, /openapi.json, /docs and the JWKS over 64 connections as fast as possible',
   async run({ url }, { quick, signal }) {
     const client = openAttackerClient(signal)
-    const endMs = Date.now() + (quick ? 8_000 : 60_000)
+    const endMs = Date.now() + (quick ? 5_000 : 60_000)
     const paths = ['/readyz', '/readyz', '/openapi.json', '/docs', '/.well-known/jwks.json', '/no-such-path']
     let number = 0
     const attack = async () => {

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '#test/until'
 import { freePort } from '../../../apps/stack/engines/process.ts'
 import { SkipFault } from '../../faults/fault.ts'
@@ -9,10 +8,9 @@ import type { Attack } from '../attack.ts'
 import { attempt } from '../http-attempt.ts'
 import type { Target } from '../target.ts'
 
-type Ingest = { child: ChildProcess; serves(): Promise<boolean>; kill(): Promise<void> }
+type Ingest = { child: ChildProcess; serves(): Promise<boolean>; hasEnded(): boolean; kill(): Promise<void> }
 
 const startLimitMs = 30_000
-const refusalMs = 15_000
 
 /** Starts ingest in a separate process namespace, as in a container, where it is process 1. */
 async function startAsProcessOne({ environment }: Target, logDir: string): Promise<Ingest> {
@@ -23,29 +21,28 @@ async function startAsProcessOne({ environment }: Target, logDir: string): Promi
     env: { ...environment, HOST: '127.0.0.1', PORT: String(port), LOG_DIR: logDir },
   })
   const exited = once(child, 'exit')
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   return {
     child,
+    hasEnded,
     serves: () =>
       attempt({ url: `http://127.0.0.1:${port}/readyz`, timeoutMs: 2_000 }).then(
         ({ status }) => status === 200,
         () => false,
       ),
     async kill() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      if (!hasEnded()) child.kill('SIGKILL')
       await exited
     },
   }
 }
 
-/** Returns how many processes serve requests after the start time. */
+/** Returns how many processes serve requests once one has ended and another serves, or after the start time. */
 async function serving(ingests: readonly Ingest[]): Promise<number> {
-  await until(
-    'one serves',
-    async () => (await Promise.all(ingests.map((one) => one.serves()))).some(Boolean),
-    startLimitMs,
-  )
-  await delay(refusalMs)
-  return (await Promise.all(ingests.map((one) => one.serves()))).filter(Boolean).length
+  const count = async () => (await Promise.all(ingests.map((one) => one.serves()))).filter(Boolean).length
+  const isDecided = async () => ingests.some((one) => one.hasEnded()) && (await count()) > 0
+  await until('one has ended and another serves', isDecided, startLimitMs).catch(() => undefined)
+  return count()
 }
 
 /** Runs two replicas on one volume, each as process 1 of its container. */

@@ -12,7 +12,6 @@ import { newOpenwrtRouter, type OpenwrtRouter, openwrtMissing, signifyMissing } 
 import { testTls } from '#test/tls'
 import { until } from '#test/until'
 
-const isMissing = openwrtMissing !== null
 let service: AdapterService
 let enrollmentKey: string
 let router: OpenwrtRouter
@@ -20,15 +19,15 @@ let serial: string
 let routers = 0
 
 beforeAll(async () => {
-  if (isMissing) return
+  if (openwrtMissing) return
   service = await startAdapterService()
   const path = `/orgs/${service.organizationId}/enrollment-keys`
   enrollmentKey = (await service.admin('POST', path, { name: 'Routers', autoCreate: true })).key
 }, 120_000)
 afterAll(() => service?.close())
 
-beforeEach(() => {
-  if (isMissing) return
+beforeEach(({ skip }) => {
+  if (openwrtMissing) return skip(openwrtMissing)
   routers += 1
   serial = `WRT-${routers}`
   router = newOpenwrtRouter({ SERVICE_URL: service.url, ENROLLMENT_KEY: enrollmentKey, SERIAL: serial })
@@ -53,7 +52,7 @@ async function ended(id: string): Promise<{ status: string; result: unknown; err
 const newJob = (id: string, kind: string, parameters: object = {}) =>
   service.admin('POST', `/devices/${id}/jobs`, { kind, parameters })
 
-describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skipped: ${openwrtMissing})` : ''}`, () => {
+describe('the OpenWrt agent under BusyBox', () => {
   test('enrolls and reports the recorded outputs of uqmi and gpsd', async ({ skip }) => {
     if (payloadsMissing !== null) return skip(payloadsMissing)
     const serving = {
@@ -194,36 +193,85 @@ describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skip
     })
   })
 
-  test('reads the recorded signal of ModemManager', async ({ skip }) => {
-    if (payloadsMissing !== null) return skip(payloadsMissing)
-    writeFileSync(join(router.folder, 'signal'), readPayload('modemmanager.ndjson').split('\n')[0] ?? '')
-    router.command('mmcli', 'case "$*" in *signal*) cat "$ROUTER/signal" ;; *) exit 1 ;; esac')
-    const lines = router
-      .run('MODEM=mmcli collect')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(lines).toContainEqual(
-      expect.objectContaining({ kind: 'cellular', rat: 'lte', rsrpDbm: -92, rsrqDb: -9, rssiDbm: -64, sinrDb: 19.2 }),
-    )
-  })
+  describe('the time', () => {
+    const system = (text: string) => {
+      const lines = text.trim().split('\n')
+      return lines.map((line) => JSON.parse(line)).find(({ kind }) => kind === 'system')
+    }
+    const dated = (script: string) =>
+      system(
+        router.run(`open_buffer; MODEM=none collect | add_samples; close_batch; ${script}
+        zcat "$(oldest_batch)" | date_samples`),
+      )
+    const tsOf = ({ ts }: { ts: number }) => Math.abs(ts - Date.now()) < 10_000
+    /** A router whose clock is wrong, as after a start without a clock. */
+    const wrongClock = () => router.command('date', 'echo 1750000000')
 
-  test('without a modem, and while it does not answer, the state of the uplink is reported', () => {
-    const connection = (modem: string) => {
-      const lines = router.run(`MODEM=${modem} collect`).trim().split('\n')
-      return lines.map((line) => JSON.parse(line)).find(({ kind }) => kind === 'connection')
-    }
-    router.command('ubus', 'echo \'{"up":false}\'')
-    expect(connection('none')).toMatchObject({ state: 'disconnected' })
-    router.command('ubus', 'echo \'{"up":true,"l3_device":"eth1","ipv4-address":[{"address":"10.0.0.2"}]}\'')
-    for (const modem of ['uqmi', 'mmcli']) {
-      router.command(modem, 'exit 1')
-      expect(connection(modem)).toMatchObject({ state: 'connected', interface: 'eth1', wanIp: '10.0.0.2' })
-    }
-    router.command('ubus', 'echo \'{"up":false}\'')
-    const modem = '{"modem":{"signal":{"lte":{"rsrp":"-92"}},"generic":{"state":"searching"}}}'
-    router.command('mmcli', `echo '${modem}'`)
-    expect(connection('mmcli')).toMatchObject({ state: 'searching', rat: 'lte' })
+    test('a clock that nobody has set dates nothing: samples have ages', () => {
+      wrongClock()
+      const sample = dated('')
+      expect(sample.ageMs).toBeLessThan(60_000)
+      expect(sample).not.toHaveProperty('ts')
+      expect(JSON.stringify(sample)).not.toContain('1750000')
+    })
+
+    test('the header Date of a response, and then the time service, tell the time', () => {
+      wrongClock()
+      const head = (ms: number) =>
+        `printf 'HTTP/1.1 200 OK\\r\\nDate: ${new Date(ms).toUTCString()}\\r\\n' >"$RUN_DIR/head.x"`
+      expect(dated(`${head(Date.now())}; learn_clock "$(date_of_head "$RUN_DIR/head.x")" server;`)).toSatisfy(tsOf)
+      for (const day of [
+        '2026-11-27T02:03:04Z',
+        '2028-02-29T23:59:59Z',
+        '2027-01-01T00:00:00Z',
+        '2026-03-01T12:00:00Z',
+      ])
+        expect(router.run(`${head(Date.parse(day))}; date_of_head "$RUN_DIR/head.x"`)).toBe(
+          String(Date.parse(day) / 1_000),
+        )
+      expect(router.run('echo "Date: yesterday" >"$RUN_DIR/head.x"; date_of_head "$RUN_DIR/head.x"')).toBe('')
+      router.command('date', `echo ${Math.floor(Date.now() / 1_000)}`)
+      const script = 'learn_clock "$(date +%s)" service; learn_clock 1600000000 server;'
+      expect(dated(script)).toSatisfy(tsOf)
+    })
+
+    test('chronyc tells that the clock is set, and another boot forgets it', () => {
+      const tracking = (leap: string) => router.command('chronyc', `echo 'A,b,3,1.0,0,0,0,0,0,0,0,0,64.0,${leap}'`)
+      tracking('Not synchronised')
+      expect(dated('')).toHaveProperty('ageMs')
+      tracking('Normal')
+      expect(dated('')).toSatisfy(tsOf)
+      router.boot()
+      expect(router.run('clock_offset')).toBe('')
+    })
+
+    test('samples saved with a known time keep it over a restart; without one they are left out', () => {
+      dated('')
+      router.run('save_buffer; rm -rf "$BUFFER_DIR"')
+      router.boot()
+      expect(router.run('open_buffer; zcat "$(oldest_batch)" | date_samples')).toBe('')
+      router.run('rm -rf "$BUFFER_DIR"')
+      dated('learn_clock "$(date +%s)" service;')
+      router.run('save_buffer; rm -rf "$BUFFER_DIR" "$RUN_DIR/clock"')
+      router.boot()
+      expect(system(router.run('open_buffer; zcat "$(oldest_batch)" | date_samples'))).toSatisfy(tsOf)
+    })
+
+    test('a router with a wrong clock is stored with the right time', async () => {
+      wrongClock()
+      router.start('report', { MODEM: 'none' })
+      const { id } = await device()
+      const { system } = await service.latest({ id }, 'system')
+      expect(Math.abs(Date.parse(String(system?.ts)) - Date.now())).toBeLessThan(60_000)
+    })
+
+    test('the hotplug event of ntpd notes the time, unless ntpd is not synchronized', () => {
+      const script = join(import.meta.dirname, '../../../agents/openwrt/files/etc/hotplug.d/ntp/90-routerfleet-agent')
+      const text = readFileSync(script, 'utf8').replace('/usr/sbin/routerfleet-agent clock', 'echo noted')
+      const event = (action: string, stratum: number) => router.run(`ACTION=${action} stratum=${stratum}\n${text}`)
+      expect([event('step', 16), event('unsync', 3)]).toEqual(['', ''])
+      expect([event('step', 3), event('stratum', 2), event('periodic', 2)]).toEqual(Array(3).fill('noted\n'))
+    })
   })
 
   test('a modem that does not answer delays a report by ten seconds at most', () => {
@@ -334,7 +382,7 @@ describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skip
     for (let round = 0; round < 6; round += 1)
       router.run('open_buffer; BUFFER_KB=60 BATCH_LINES=100; add_samples', `${lines}\n`)
     expect(Number(router.run('buffer_kb'))).toBeLessThanOrEqual(61)
-    expect(router.run('basename "$(oldest_batch)"')).not.toContain('000001')
+    expect(router.run('basename "$(oldest_batch)"')).not.toContain('-000001')
   })
 
   test('a reboot job ends when the router has restarted', async () => {

@@ -1,10 +1,17 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '#fleet/access/api-keys'
+import { text, uuid } from '#core/schemas'
+import {
+  apiKeySchema,
+  createApiKey,
+  listApiKeys,
+  newApiKeySchema,
+  revokeApiKey,
+  rotateApiKey,
+} from '#fleet/access/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
 import { limitReached } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
 import { instantIn, listOf, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 
 const tag = 'Access'
@@ -26,27 +33,6 @@ const exactlyOne = ({ scopes: listed, role }: GrantFields) => (listed === undefi
 const exactlyOneMessage = { message: 'Send either scopes or role.' }
 const scopesOf = ({ scopes: listed, role }: GrantFields) => listed ?? (role ? scopesOfRole[role] : [])
 
-const grantSchema = z.object({ organizationId: uuid(), scopes: z.array(z.enum(scopes)) })
-const apiKeySchema = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    scopes: z.array(z.enum(scopes)).describe('Scopes of the key in this organization.'),
-    role: z.enum(roleNames).nullable().describe('The role with exactly these scopes; null if there is none.'),
-    alsoIn: z
-      .array(grantSchema)
-      .describe('Scopes in other organizations. Only the organization that owns the key sees them.'),
-    createdBy: z.string(),
-    createdAt: instantOut(),
-    expiresAt: instantOut().nullable(),
-    lastUsedAt: instantOut().nullable().describe('To within a minute; null if the key was never used.'),
-  })
-  .meta({ id: 'ApiKey' })
-
-const newKeySchema = apiKeySchema
-  .pick({ id: true, name: true, scopes: true })
-  .extend({ key: z.string() })
-  .meta({ id: 'NewApiKey' })
 const maxGraceMinutes = 7 * 24 * 60
 
 const keyParams = z.object({ orgId: uuid(), id: z.string().regex(/^[0-9a-f]{16}$/) })
@@ -80,7 +66,7 @@ export const apiKeyRoutes: Route[] = [
     answers: {
       201: {
         description: 'The key, which is returned only once.',
-        schema: newKeySchema,
+        schema: newApiKeySchema,
       },
       ...limitReached('apiKeys'),
     },
@@ -88,17 +74,8 @@ export const apiKeyRoutes: Route[] = [
     handle: async ({ ctx, params, body }) => {
       const home = { organizationId: params.orgId, scopes: scopesOf(body) }
       const further = body.alsoIn.map((grant) => ({ organizationId: grant.organizationId, scopes: scopesOf(grant) }))
-      const {
-        id,
-        name,
-        scopes: granted,
-        key,
-      } = await createApiKey(ctx, {
-        name: body.name,
-        grants: [home, ...further],
-        expiresAt: body.expiresAt,
-      })
-      return { status: 201, body: { id, name, scopes: granted, key } }
+      const { name, expiresAt } = body
+      return created(await createApiKey(ctx, { name, grants: [home, ...further], expiresAt }))
     },
   }),
   route({
@@ -115,8 +92,7 @@ export const apiKeyRoutes: Route[] = [
         schema: pageOf(apiKeySchema),
       },
     },
-    handle: async (input) =>
-      pageReply(input, await listApiKeys(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listApiKeys(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -137,23 +113,12 @@ export const apiKeyRoutes: Route[] = [
     }),
     idempotent: 'secret',
     answers: {
-      201: { description: 'The new key, which is returned only once.', schema: newKeySchema },
+      201: { description: 'The new key, which is returned only once.', schema: newApiKeySchema },
       ...limitReached('apiKeys'),
     },
     example: { body: { oldKeyExpiresInMinutes: 60 } },
-    handle: async ({ ctx, params, body }) => {
-      const {
-        id,
-        name,
-        scopes: granted,
-        key,
-      } = await rotateApiKey(ctx, {
-        organizationId: params.orgId,
-        keyId: params.id,
-        ...body,
-      })
-      return { status: 201, body: { id, name, scopes: granted, key } }
-    },
+    handle: async ({ ctx, params, body }) =>
+      created(await rotateApiKey(ctx, { organizationId: params.orgId, keyId: params.id, ...body })),
   }),
   route({
     method: 'delete',
@@ -165,9 +130,6 @@ export const apiKeyRoutes: Route[] = [
     access: 'key:manage',
     params: keyParams,
     answers: { 204: { description: 'The key was revoked.' } },
-    handle: async ({ ctx, params }) => {
-      await revokeApiKey(ctx, { organizationId: params.orgId, keyId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) => noContent(revokeApiKey(ctx, { organizationId: params.orgId, keyId: params.id })),
   }),
 ]

@@ -1,29 +1,17 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/devices/enrollment-keys'
+import { text, uuid } from '#core/schemas'
+import {
+  createEnrollmentKey,
+  enrollmentKeySchema,
+  listEnrollmentKeys,
+  revokeEnrollmentKey,
+} from '#fleet/devices/credentials/enrollment-keys'
 import { limitReached } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
 import { distinct, instantIn, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 
 const tag = 'Access'
-
-const enrollmentKeySchema = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    autoCreate: z.boolean(),
-    allowGateway: z.boolean().describe('A gateway may speak for registered devices with the key.'),
-    groupId: uuid()
-      .nullable()
-      .describe('The gateway may speak for the effective members of this group only; null for all devices.'),
-    models: z.array(z.string()).nullable().describe('Allowed models; null for any model.'),
-    maxDevices: z.int().nullable(),
-    enrolledCount: z.int(),
-    createdAt: instantOut(),
-    expiresAt: instantOut().nullable(),
-  })
-  .meta({ id: 'EnrollmentKey' })
 
 const keyParams = z.object({ orgId: uuid(), id: z.string().regex(/^[0-9a-f]{16}$/) })
 
@@ -69,10 +57,8 @@ export const enrollmentKeyRoutes: Route[] = [
       ...limitReached('enrollmentKeys'),
     },
     example: { body: { name: 'Workshop', autoCreate: true, models: ['RX-500'], maxDevices: 200 } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 201,
-      body: await createEnrollmentKey(ctx, { organizationId: params.orgId, ...body }),
-    }),
+    handle: async ({ ctx, params, body }) =>
+      created(await createEnrollmentKey(ctx, { organizationId: params.orgId, ...body })),
   }),
   route({
     method: 'get',
@@ -83,11 +69,8 @@ export const enrollmentKeyRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Keys without their secrets, newest first.', schema: pageOf(enrollmentKeySchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listEnrollmentKeys(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) }),
-      ),
+    handle: (input) =>
+      paged(input, (page) => listEnrollmentKeys(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'delete',
@@ -97,9 +80,7 @@ export const enrollmentKeyRoutes: Route[] = [
     access: 'org:write',
     params: keyParams,
     answers: { 204: { description: 'The key was revoked.' } },
-    handle: async ({ ctx, params }) => {
-      await revokeEnrollmentKey(ctx, { organizationId: params.orgId, keyId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) =>
+      noContent(revokeEnrollmentKey(ctx, { organizationId: params.orgId, keyId: params.id })),
   }),
 ]

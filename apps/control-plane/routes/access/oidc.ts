@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { confirmPerson } from '#alerts/addresses/people'
+import { errorText } from '#core/error-text'
 import { notFound } from '#core/errors'
 import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
 import { userId, userPrincipal } from '#fleet/access/user-principal'
@@ -112,7 +113,7 @@ function requireProvider({ signInProvider }: Services) {
 
 /** Logs why the provider's answer was not accepted, without the answer, and tells the person what to do. */
 function failed(services: Services, http: Context, error: unknown): Response {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = errorText(error)
   services.logger.warn({ requestId: http.get('requestId'), reason }, 'sign_in_failed')
   const problem = error instanceof ProviderUnavailableError ? 'unavailable' : 'refused'
   return withProblem(services, problem, services.signInAttempts.forget())

@@ -1,36 +1,20 @@
 import { z } from 'zod'
-import { instantOut, uuid } from '#core/schemas'
-import { endOrganizationSession, listOrganizationSessions } from '#fleet/access/organization-sessions'
-import { endAnySession, listAllSessions } from '#fleet/access/platform-sessions'
-import { endSession, listSessions } from '#fleet/access/sessions'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { uuid } from '#core/schemas'
+import { endAnySession, endOrganizationSession, endSession } from '#fleet/access/end-sessions'
+import {
+  listAllSessions,
+  listOrganizationSessions,
+  listSessions,
+  organizationSessionSchema,
+  platformSessionSchema,
+  sessionSchema,
+} from '#fleet/access/list-sessions'
+import { paged } from '../../http/paging.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { flag, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 import { callerOf, callerSchema } from './sign-in.ts'
 
 const tag = 'Sign-in'
-
-const sessionSchema = z
-  .object({
-    id: uuid(),
-    current: z.boolean().describe('Whether it is the session of this request.'),
-    userAgent: z.string().nullable().describe('The browser, as it describes itself.'),
-    createdAt: instantOut(),
-    lastUsedAt: instantOut().nullable().describe('To within a minute.'),
-    expiresAt: instantOut(),
-  })
-  .meta({ id: 'Session' })
-
-const organizationSessionSchema = sessionSchema
-  .extend({
-    principalId: z.string().describe('`key:…` or `user:…`, as in audit records.'),
-    name: z.string().nullable().describe('The name of the API key or of the user.'),
-  })
-  .meta({ id: 'OrganizationSession' })
-
-const platformSessionSchema = organizationSessionSchema
-  .extend({ platform: z.boolean().describe('Whether it is the session of a platform administrator.') })
-  .meta({ id: 'PlatformSession' })
 
 export const sessionRoutes: Route[] = [
   route({
@@ -41,7 +25,7 @@ export const sessionRoutes: Route[] = [
     tag,
     access: 'principal',
     answers: { 200: { description: 'The caller.', schema: callerSchema } },
-    handle: async ({ ctx }) => ({ status: 200, body: callerOf(ctx.principal) }),
+    handle: async ({ ctx }) => ok(callerOf(ctx.principal)),
   }),
   route({
     method: 'get',
@@ -52,7 +36,7 @@ export const sessionRoutes: Route[] = [
     access: 'principal',
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(sessionSchema) } },
-    handle: async (input) => pageReply(input, await listSessions(input.ctx, { page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listSessions(input.ctx, { page })),
   }),
   route({
     method: 'delete',
@@ -63,10 +47,7 @@ export const sessionRoutes: Route[] = [
     access: 'principal',
     params: z.object({ id: uuid() }),
     answers: { 204: { description: 'The session has ended.' }, 403: { description: 'Forged requests are refused.' } },
-    handle: async ({ ctx, params }) => {
-      await endSession(ctx, { sessionId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) => noContent(endSession(ctx, { sessionId: params.id })),
   }),
   route({
     method: 'get',
@@ -81,8 +62,7 @@ export const sessionRoutes: Route[] = [
     answers: {
       200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(platformSessionSchema) },
     },
-    handle: async (input) =>
-      pageReply(input, await listAllSessions(input.ctx, { platform: input.query.platform, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listAllSessions(input.ctx, { platform: input.query.platform, page })),
   }),
   route({
     method: 'delete',
@@ -94,10 +74,7 @@ export const sessionRoutes: Route[] = [
     access: 'platform',
     params: z.object({ id: uuid() }),
     answers: { 204: { description: 'The session has ended.' } },
-    handle: async ({ ctx, params }) => {
-      await endAnySession(ctx, { sessionId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) => noContent(endAnySession(ctx, { sessionId: params.id })),
   }),
   route({
     method: 'get',
@@ -112,14 +89,8 @@ export const sessionRoutes: Route[] = [
     answers: {
       200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(organizationSessionSchema) },
     },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listOrganizationSessions(input.ctx, {
-          organizationId: input.params.orgId,
-          page: pageRequest(input),
-        }),
-      ),
+    handle: (input) =>
+      paged(input, (page) => listOrganizationSessions(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'delete',
@@ -131,9 +102,7 @@ export const sessionRoutes: Route[] = [
     access: 'key:manage',
     params: z.object({ orgId: uuid(), id: uuid() }),
     answers: { 204: { description: 'The session has ended.' } },
-    handle: async ({ ctx, params }) => {
-      await endOrganizationSession(ctx, { organizationId: params.orgId, sessionId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) =>
+      noContent(endOrganizationSession(ctx, { organizationId: params.orgId, sessionId: params.id })),
   }),
 ]

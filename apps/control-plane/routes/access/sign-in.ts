@@ -2,14 +2,15 @@ import type { Context } from 'hono'
 import { z } from 'zod'
 import { ServiceError } from '#core/errors'
 import { instantOut, uuid } from '#core/schemas'
+import { endSession } from '#fleet/access/end-sessions'
 import { findKeysById } from '#fleet/access/key-lookup'
 import type { Principal } from '#fleet/access/principal'
 import { scopes } from '#fleet/access/scopes'
-import { endSession, type SignedIn, startSession } from '#fleet/access/sessions'
+import { type SignedIn, startSession } from '#fleet/access/sessions'
 import { createSignInLink, takeSignInLink } from '#fleet/access/sign-in-links'
 import { clientAddress } from '../../http/client-address.ts'
 import { requireOwnPage } from '../../http/own-page.ts'
-import { type Route, route } from '../../http/route.ts'
+import { created, ok, type Route, route } from '../../http/route.ts'
 import type { Services } from '../../services.ts'
 
 const tag = 'Sign-in'
@@ -59,7 +60,7 @@ export const signInRoutes: Route[] = [
     handle: async ({ ctx, services }) => {
       const { token, expiresAt } = await createSignInLink(ctx)
       // After the #, the token is neither sent to a server nor written to its logs.
-      return { status: 201, body: { url: pageAddress(services, `#/sign-in?link=${token}`), expiresAt } }
+      return created({ url: pageAddress(services, `#/sign-in?link=${token}`), expiresAt })
     },
   }),
   route({
@@ -89,11 +90,7 @@ export const signInRoutes: Route[] = [
         })
       const { principal } = key
       const session = await openSession({ services, http, who: { keyId }, principal, requestId: ctx.requestId })
-      return {
-        status: 201,
-        body: callerOf({ ...principal, sessionId: session.id }),
-        headers: { 'Set-Cookie': session.cookie },
-      }
+      return created(callerOf({ ...principal, sessionId: session.id }), { 'Set-Cookie': session.cookie })
     },
   }),
   route({
@@ -123,7 +120,7 @@ export const signInRoutes: Route[] = [
       const caller = await callerOfSession(services, http)
       const { name, signsOut } = services.signInProvider ?? {}
       const provider = name === undefined ? null : { name, signsOut }
-      return { status: 200, body: { caller: caller ? callerOf(caller) : null, provider } }
+      return ok({ caller: caller ? callerOf(caller) : null, provider })
     },
   }),
   route({

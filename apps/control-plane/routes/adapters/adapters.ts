@@ -7,7 +7,10 @@ import { forwardToDeviceEdge } from './device-edge.ts'
 const accepted = 'The accepted samples are stored durably.'
 
 const refusals = {
-  400: { description: 'The report cannot be read. Nothing was stored.' },
+  400: {
+    description:
+      'The report cannot be read, or no field of it was understood (`nothing_understood`): the message names what was not. Nothing was stored.',
+  },
   402: { description: 'The organization’s subscription ended more than 30 days ago.' },
   403: { description: 'The device is disabled.' },
 }
@@ -87,7 +90,10 @@ export const adapterRoutes: Route[] = [
     errorForm: { contentType: json, schema: z.object({ code: z.string(), message: z.string() }) },
     answers: {
       204: { description: accepted },
-      400: { description: 'Some or all lines are not line protocol. All other points are stored.' },
+      400: {
+        description:
+          'Some or all lines are not line protocol, and all other points are stored; or no field of the request was understood.',
+      },
       422: { description: 'Some or all points cannot be stored. All other points are stored.' },
     },
     example: { body: 'cellular,rat=lte rsrpDbm=-97,sinrDb=8.5 1777897800000000000' },

@@ -1,34 +1,15 @@
 import { z } from 'zod'
-import { addressStates } from '#alerts/addresses/address'
-import { answerAddressLink } from '#alerts/addresses/links'
+import { addressSchema } from '#alerts/addresses/address'
+import { answerAddressLink, linkedAddressSchema } from '#alerts/addresses/links'
 import { listAddresses } from '#alerts/addresses/read'
 import { requestConfirmation } from '#alerts/addresses/request'
-import { instantOut } from '#core/schemas'
 import { writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 import { countSignIn } from '../access/sign-in.ts'
 
 const tag = 'Alerts'
-
-const addressSchema = z
-  .object({
-    email: z.string().describe('In lower case.'),
-    state: z.enum(addressStates).describe('Only confirmed addresses receive alerts.'),
-    confirmedBy: z
-      .enum(['link', 'sign_in', 'upgrade'])
-      .nullable()
-      .describe(
-        'The owner used a link, signed in with the address, or received alerts before confirmations existed. Null if not confirmed.',
-      ),
-    changedAt: instantOut().describe('When the state changed.'),
-    requestedAt: instantOut().nullable().describe('When the last message with a link was requested.'),
-    sentAt: instantOut().nullable().describe('When the last message with a link was sent.'),
-  })
-  .meta({ id: 'AlertAddress' })
-
-const linkedSchema = z.object({ email: z.string(), organizationName: z.string(), state: z.enum(addressStates) })
 
 /** Routes of the addresses to which alert rules send e-mail. */
 export const alertAddressRoutes: Route[] = [
@@ -43,11 +24,7 @@ export const alertAddressRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Addresses in alphabetical order.', schema: pageOf(addressSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listAddresses(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) }),
-      ),
+    handle: (input) => paged(input, (page) => listAddresses(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -99,7 +76,7 @@ export const alertAddressRoutes: Route[] = [
     }),
     bodyLimitBytes: 4 * 1024,
     answers: {
-      200: { description: 'The address, and its state after the answer.', schema: linkedSchema },
+      200: { description: 'The address, and its state after the answer.', schema: linkedAddressSchema },
       404: { description: '`link_invalid`: the link is unknown or has expired.' },
       429: { description: 'Too many requests of this address. Wait for the time in `Retry-After`.' },
     },
@@ -109,7 +86,7 @@ export const alertAddressRoutes: Route[] = [
     },
     handle: async ({ ctx, services, body, http }) => {
       await countSignIn(services, http)
-      return { status: 200, body: await answerAddressLink(ctx, { token: body.link, answer: body.answer }) }
+      return ok(await answerAddressLink(ctx, { token: body.link, answer: body.answer }))
     },
   }),
 ]

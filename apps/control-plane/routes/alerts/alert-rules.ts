@@ -1,25 +1,24 @@
 import { z } from 'zod'
 import { createAlertRule, deleteAlertRule, updateAlertRule } from '#alerts/rules/change'
-import { conditionSchema, severities } from '#alerts/rules/condition'
 import { getAlertRule, listAlertRules } from '#alerts/rules/read'
-import type { RuleRevision } from '#alerts/rules/rule'
-import { instantOut, text, uuid } from '#core/schemas'
-import { windowSchema } from '#fleet/jobs/model/schedule'
+import { alertRuleSchema, type RuleRevision } from '#alerts/rules/rule'
+import { uuid } from '#core/schemas'
 import { entityReply, expecting, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
-import { distinct, orgParams, pageOf, pageQuery, tags } from '../../http/schemas.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
+import { distinct, orgParams, pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
 
 const maxEmails = 10
 
+const { name, enabled, severity, condition, groupId, quietHours } = alertRuleSchema.shape
 const settings = {
-  name: text(),
-  enabled: z.boolean().describe('Disabling a rule closes its alerts.'),
-  severity: z.enum(severities),
-  condition: conditionSchema,
-  groupId: uuid().nullable().describe('Only devices of this group; null for all devices.'),
-  tags: tags().describe('Only devices that have all of these tags.'),
+  name,
+  enabled,
+  severity,
+  condition,
+  groupId,
+  tags: soughtTags().describe('Only devices that have all of these tags.'),
   channels: z
     .strictObject({
       webhook: z.boolean().default(true).describe('Send `alert.opened` and `alert.closed` to webhooks.'),
@@ -28,24 +27,8 @@ const settings = {
         .describe('The owner of a new address receives a link, and alerts after confirming the address with it.'),
     })
     .describe('The inbox always receives alerts.'),
-  quietHours: windowSchema.nullable().describe('E-mail is sent after these hours. The inbox and webhooks do not wait.'),
+  quietHours,
 }
-
-const ruleSchema = z
-  .object({
-    id: uuid(),
-    ...settings,
-    tags: z.array(z.string()),
-    channels: z.object({ webhook: z.boolean(), emails: z.array(z.string()) }),
-    unconfirmedEmails: z
-      .array(z.object({ email: z.string(), state: z.enum(['waiting', 'refused']) }))
-      .describe(
-        'The addresses of `channels.emails` that receive no alerts, because their owner has not confirmed them.',
-      ),
-    createdAt: instantOut(),
-    updatedAt: instantOut(),
-  })
-  .meta({ id: 'AlertRule' })
 
 const newRule = z.strictObject({
   name: settings.name,
@@ -65,7 +48,7 @@ const ruleChange = z
 
 const tag = 'Alerts'
 const params = z.object({ orgId: uuid(), id: uuid() })
-const one = { description: 'The alert rule.', schema: ruleSchema, headers: ['ETag'] }
+const one = { description: 'The alert rule.', schema: alertRuleSchema, headers: ['ETag'] }
 const example = {
   name: 'Trucks offline',
   condition: { kind: 'offline', forMinutes: 30 },
@@ -86,12 +69,8 @@ export const alertRuleRoutes: Route[] = [
     access: 'alert:read',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Alert rules, newest first.', schema: pageOf(ruleSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listAlertRules(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) }),
-      ),
+    answers: { 200: { description: 'Alert rules, newest first.', schema: pageOf(alertRuleSchema) } },
+    handle: (input) => paged(input, (page) => listAlertRules(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -112,9 +91,9 @@ export const alertRuleRoutes: Route[] = [
     example: { body: example },
     handle: async ({ ctx, services, params: { orgId }, body }) => {
       const pageUrl = services.publicBaseUrl
-      const created = await createAlertRule(ctx, { organizationId: orgId, settings: body, pageUrl })
-      const headers = { Location: `/orgs/${orgId}/alert-rules/${created.rule.id}`, ETag: tagOf(created) }
-      return { status: 201, body: created.rule, headers }
+      const revision = await createAlertRule(ctx, { organizationId: orgId, settings: body, pageUrl })
+      const { rule } = revision
+      return created(rule, { Location: `/orgs/${orgId}/alert-rules/${rule.id}`, ETag: tagOf(revision) })
     },
   }),
   route({
@@ -162,9 +141,7 @@ export const alertRuleRoutes: Route[] = [
     access: 'alert:write',
     params,
     answers: { 204: { description: 'The alert rule was deleted.' }, ...writeErrors, ...preconditionFailed },
-    handle: async ({ ctx, params: { orgId, id }, http }) => {
-      await deleteAlertRule(ctx, { organizationId: orgId, ruleId: id, precondition: expecting(http, tagOf) })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params: { orgId, id }, http }) =>
+      noContent(deleteAlertRule(ctx, { organizationId: orgId, ruleId: id, precondition: expecting(http, tagOf) })),
   }),
 ]

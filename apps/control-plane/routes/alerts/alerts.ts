@@ -1,37 +1,12 @@
 import { z } from 'zod'
-import { alertStates, closeReasons } from '#alerts/inbox/alert'
+import { alertSchema, alertStates } from '#alerts/inbox/alert'
 import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
 import { countAlerts, getAlert, listAlerts } from '#alerts/inbox/read'
-import { alertKinds, severities } from '#alerts/rules/condition'
-import { instantOut, uuid } from '#core/schemas'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { severities } from '#alerts/rules/condition'
+import { uuid } from '#core/schemas'
+import { paged } from '../../http/paging.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { instantIn, orgParams, pageOf, pageQuery, repeatable } from '../../http/schemas.ts'
-
-const alertSchema = z
-  .object({
-    id: uuid(),
-    organizationId: uuid(),
-    ruleId: uuid().describe('The rule. It can have been deleted since.'),
-    ruleName: z.string(),
-    kind: z.enum(alertKinds),
-    severity: z.enum(severities),
-    state: z.enum(alertStates),
-    deviceId: uuid(),
-    deviceName: z.string().nullable().describe('Null if the device belongs to another organization now.'),
-    since: instantOut().describe('Since when the condition holds.'),
-    openedAt: instantOut(),
-    measured: z
-      .record(z.string(), z.unknown())
-      .describe('What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`.'),
-    acknowledgedAt: instantOut().nullable(),
-    acknowledgedBy: z.string().nullable().describe('`key:…` or `user:…`.'),
-    closedAt: instantOut().nullable(),
-    closedBy: z.string().nullable().describe('`key:…`, `user:…` or `system`.'),
-    closeReason: z.enum(closeReasons).nullable(),
-    endedAt: instantOut().nullable().describe('When the condition ended.'),
-  })
-  .meta({ id: 'Alert' })
 
 const tag = 'Alerts'
 const params = z.object({ orgId: uuid(), id: uuid() })
@@ -57,15 +32,8 @@ export const alertRoutes: Route[] = [
     params: orgParams,
     query: alertQuery,
     answers: { 200: { description: 'Alerts, newest first.', schema: pageOf(alertSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listAlerts(input.ctx, {
-          organizationId: input.params.orgId,
-          filter: input.query,
-          page: pageRequest(input),
-        }),
-      ),
+    handle: (input) =>
+      paged(input, (page) => listAlerts(input.ctx, { organizationId: input.params.orgId, filter: input.query, page })),
   }),
   route({
     method: 'get',
@@ -78,10 +46,7 @@ export const alertRoutes: Route[] = [
       200: { description: 'The numbers of alerts.', schema: z.object({ open: z.int(), acknowledged: z.int() }) },
     },
     example: { answer: { open: 3, acknowledged: 1 } },
-    handle: async ({ ctx, params: { orgId } }) => ({
-      status: 200,
-      body: await countAlerts(ctx, { organizationId: orgId }),
-    }),
+    handle: async ({ ctx, params: { orgId } }) => ok(await countAlerts(ctx, { organizationId: orgId })),
   }),
   route({
     method: 'get',
@@ -91,10 +56,7 @@ export const alertRoutes: Route[] = [
     access: 'alert:read',
     params,
     answers: { 200: { description: 'The alert.', schema: alertSchema } },
-    handle: async ({ ctx, params: { orgId, id } }) => ({
-      status: 200,
-      body: await getAlert(ctx, { organizationId: orgId, alertId: id }),
-    }),
+    handle: async ({ ctx, params: { orgId, id } }) => ok(await getAlert(ctx, { organizationId: orgId, alertId: id })),
   }),
   route({
     method: 'post',
@@ -105,10 +67,8 @@ export const alertRoutes: Route[] = [
     access: 'alert:acknowledge',
     params,
     answers: { 200: { description: 'The alert.', schema: alertSchema }, ...closed },
-    handle: async ({ ctx, params: { orgId, id } }) => ({
-      status: 200,
-      body: await acknowledgeAlert(ctx, { organizationId: orgId, alertId: id }),
-    }),
+    handle: async ({ ctx, params: { orgId, id } }) =>
+      ok(await acknowledgeAlert(ctx, { organizationId: orgId, alertId: id })),
   }),
   route({
     method: 'post',
@@ -119,9 +79,6 @@ export const alertRoutes: Route[] = [
     access: 'alert:acknowledge',
     params,
     answers: { 200: { description: 'The alert.', schema: alertSchema }, ...closed },
-    handle: async ({ ctx, params: { orgId, id } }) => ({
-      status: 200,
-      body: await closeAlert(ctx, { organizationId: orgId, alertId: id }),
-    }),
+    handle: async ({ ctx, params: { orgId, id } }) => ok(await closeAlert(ctx, { organizationId: orgId, alertId: id })),
   }),
 ]

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { applyProfile } from '#fleet/config-profiles/apply'
+import { batchSchema } from '#fleet/jobs/batches/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { type Route, route } from '../../http/route.ts'
 import { exampleDevice } from '../devices/device-schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { batchOptions, batchSchema } from '../jobs/job-batch-schema.ts'
+import { batchOptions } from '../jobs/batch-options.ts'
 
 const applyBody = z
   .strictObject({

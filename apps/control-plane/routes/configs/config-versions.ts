@@ -1,27 +1,17 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { listProfileDevices } from '#fleet/config-profiles/devices'
+import { listProfileDevices, profileDeviceSchema } from '#fleet/config-profiles/devices'
+import { profileSchema } from '#fleet/config-profiles/read'
 import { rollBackProfile } from '#fleet/config-profiles/roll-back'
-import { deviceStatuses } from '#fleet/devices/status'
 import { entityReply, expecting, preconditionFailed } from '../../http/entity-tags.ts'
 import { writeErrors } from '../../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../../http/paging.ts'
 import { type Route, route } from '../../http/route.ts'
 import { flag, pageOf, pageQuery } from '../../http/schemas.ts'
-import { profileSchema, profileTag } from './configs.ts'
+import { profileTag } from './configs.ts'
 
 const tag = 'Config profiles'
 const params = z.object({ orgId: uuid(), id: uuid() })
-
-const deviceSchema = z.object({
-  id: uuid(),
-  name: z.string(),
-  serial: z.string(),
-  model: z.string(),
-  status: z.enum(deviceStatuses),
-  appliedVersion: z.int(),
-  pendingVersion: z.int().nullable().describe('The version of an open job that applies the profile.'),
-})
 
 /** Routes of the versions of a profile: which devices run them, and the way back to one. */
 export const configVersionRoutes: Route[] = [
@@ -67,7 +57,7 @@ export const configVersionRoutes: Route[] = [
     answers: {
       200: {
         description: 'Devices on which the profile was last applied, oldest first.',
-        schema: pageOf(deviceSchema).extend({ counts: z.object({ current: z.int(), behind: z.int() }) }),
+        schema: pageOf(profileDeviceSchema).extend({ counts: z.object({ current: z.int(), behind: z.int() }) }),
       },
     },
     handle: async (input) => {

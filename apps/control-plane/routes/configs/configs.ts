@@ -1,38 +1,23 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { text, uuid } from '#core/schemas'
 import { createProfile, deleteProfile, updateProfile } from '#fleet/config-profiles/change'
-import { getProfile, listProfiles, listProfileVersions, type Profile } from '#fleet/config-profiles/read'
+import {
+  getProfile,
+  listProfiles,
+  listProfileVersions,
+  type Profile,
+  profileSchema,
+  profileVersionSchema,
+} from '#fleet/config-profiles/read'
 import { maxPatchBytes, maxSettingsBytes, settingsTooLarge } from '#fleet/config-profiles/settings'
 import { isLargerThan } from '#fleet/config-profiles/settings-size'
 import type { Json } from '#fleet/config-profiles/settings-tree'
 import { revisionTag } from '#http/etag'
 import { entityReply, expecting, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-
-const redactedSettings = z
-  .record(z.string(), z.unknown())
-  .describe('Secrets are replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
-
-export const profileSchema = z
-  .object({
-    id: uuid(),
-    name: z.string(),
-    description: z.string().nullable(),
-    model: z.string().nullable(),
-    settings: redactedSettings,
-    version: z.int(),
-    createdAt: instantOut(),
-    updatedAt: instantOut(),
-  })
-  .meta({ id: 'ConfigProfile' })
-
-const versionSchema = profileSchema
-  .omit({ id: true, updatedAt: true })
-  .extend({ createdBy: z.string() })
-  .meta({ id: 'ConfigProfileVersion' })
 
 // The domain parses the settings, because it knows secrets; a schema would copy and change them. The size is checked
 // first, because all later steps visit every member.
@@ -76,8 +61,7 @@ export const configRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Profiles with secrets redacted, newest first.', schema: pageOf(profileSchema) } },
-    handle: async (input) =>
-      pageReply(input, await listProfiles(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listProfiles(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -93,7 +77,7 @@ export const configRoutes: Route[] = [
     handle: async ({ ctx, params, body }) => {
       const profile = await createProfile(ctx, { organizationId: params.orgId, ...body })
       const headers = { Location: `/orgs/${params.orgId}/configs/${profile.id}`, ETag: profileTag(profile) }
-      return { status: 201, body: profile, headers }
+      return created(profile, headers)
     },
   }),
   route({
@@ -144,14 +128,14 @@ export const configRoutes: Route[] = [
     access: 'config:write',
     params: profileParams,
     answers: { 204: { description: 'The profile was deleted.' }, ...writeErrors, ...inUse, ...preconditionFailed },
-    handle: async ({ ctx, params, http }) => {
-      await deleteProfile(ctx, {
-        organizationId: params.orgId,
-        profileId: params.id,
-        precondition: expecting(http, profileTag),
-      })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params, http }) =>
+      noContent(
+        deleteProfile(ctx, {
+          organizationId: params.orgId,
+          profileId: params.id,
+          precondition: expecting(http, profileTag),
+        }),
+      ),
   }),
   route({
     method: 'get',
@@ -161,14 +145,15 @@ export const configRoutes: Route[] = [
     access: 'config:read',
     params: profileParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Versions with secrets redacted, newest first.', schema: pageOf(versionSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listProfileVersions(input.ctx, {
+    answers: {
+      200: { description: 'Versions with secrets redacted, newest first.', schema: pageOf(profileVersionSchema) },
+    },
+    handle: (input) =>
+      paged(input, (page) =>
+        listProfileVersions(input.ctx, {
           organizationId: input.params.orgId,
           profileId: input.params.id,
-          page: pageRequest(input),
+          page,
         }),
       ),
   }),

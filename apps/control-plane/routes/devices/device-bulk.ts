@@ -1,29 +1,16 @@
 import { z } from 'zod'
-import { countDevices } from '#fleet/devices/counts'
+import { countDevices, deviceCountsSchema } from '#fleet/devices/counts'
 import { changeTags } from '#fleet/devices/retag'
-import { deviceStatuses } from '#fleet/devices/status'
 import { writeErrors } from '../../http/openapi-errors.ts'
-import { type Route, route } from '../../http/route.ts'
-import { orgParams, tags } from '../../http/schemas.ts'
+import { ok, type Route, route } from '../../http/route.ts'
+import { orgParams, soughtTags, tags } from '../../http/schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
 import { isOneSelection, oneSelection, selectionFields, selectionOf } from './device-selection.ts'
-
-const valueCounts = z.array(z.object({ value: z.string(), devices: z.int() }))
-
-const countsSchema = z
-  .object({
-    total: z.int(),
-    status: z.record(z.enum(deviceStatuses), z.int()),
-    models: valueCounts.describe('The 200 most frequent models.'),
-    firmware: valueCounts.describe('The 200 most frequent firmware versions.'),
-    tags: valueCounts.describe('The 200 most frequent tags.'),
-  })
-  .meta({ id: 'DeviceCounts' })
 
 const { orgId: _orgId, deviceId: _deviceId, ...filterOfOne } = deviceFilter
 
 const tagChange = z
-  .strictObject({ ...selectionFields, add: tags().default([]), remove: tags().default([]) })
+  .strictObject({ ...selectionFields, add: tags().default([]), remove: soughtTags().default([]) })
   .refine(isOneSelection, oneSelection)
   .refine(({ add, remove }) => add.length + remove.length > 0, 'Send at least one tag in `add` or `remove`.')
   .refine(({ add, remove }) => !add.some((tag) => remove.includes(tag)), 'A tag cannot be added and removed.')
@@ -39,11 +26,9 @@ export const deviceBulkRoutes: Route[] = [
     access: 'device:read',
     params: orgParams,
     query: z.strictObject(filterOfOne),
-    answers: { 200: { description: 'The numbers of devices.', schema: countsSchema } },
-    handle: async ({ ctx, params, query }) => ({
-      status: 200,
-      body: await countDevices(ctx, { organizationId: params.orgId, filter: query }),
-    }),
+    answers: { 200: { description: 'The numbers of devices.', schema: deviceCountsSchema } },
+    handle: async ({ ctx, params, query }) =>
+      ok(await countDevices(ctx, { organizationId: params.orgId, filter: query })),
   }),
   route({
     method: 'post',
@@ -66,9 +51,7 @@ export const deviceBulkRoutes: Route[] = [
       body: { filter: { tag: ['bus'] }, add: ['night'], remove: [] },
       answer: { matched: 120, changed: 118, refused: 0 },
     },
-    handle: async ({ ctx, params, body: { add, remove, ...selected } }) => ({
-      status: 200,
-      body: await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove }),
-    }),
+    handle: async ({ ctx, params, body: { add, remove, ...selected } }) =>
+      ok(await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove })),
   }),
 ]

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { applyDeviceReports, sweepOffline } from '#fleet/devices/status'
+import { applyDeviceReports } from '#fleet/devices/reported/device-reports'
+import { sweepOffline } from '#fleet/devices/reported/offline'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { failFor } from '#test/failing-organization'
 import { recordedRounds } from '#test/recorded-rounds'
@@ -78,6 +79,24 @@ describe('PATCH /devices/:id', () => {
     for (const json of [{}, { serial }, { firmware: '9' }, { status: 'broken' }, { name: null }, []]) {
       expect((await patch(organization, id, json)).status).toBe(400)
     }
+  })
+
+  test('200 keeps an older tag that a device cannot get any more, and lists and removes it', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const tags = ['bus;night', 'a\u200bb']
+    await api.services.pool.query('UPDATE device SET tags = $2 WHERE id = $1', [id, tags])
+    expect((await patch(organization, id, { tags: [...tags, 'new'] })).body.tags).toEqual([...tags, 'new'])
+    expect(await patch(organization, id, { tags: ['bus;day'] })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/tags', detail: 'Tag "bus;day": Semicolons are not allowed.' }] },
+    })
+    const query = `tag=${encodeURIComponent('bus;night')}&tag=${encodeURIComponent('a\u200bb')}`
+    const listed = await api.call('GET', `/devices?${query}`, { token: organization.key })
+    expect(listed.body.items).toHaveLength(1)
+    const json = { filter: { tag: ['bus;night'] }, remove: tags }
+    const removed = await api.call('POST', `/orgs/${organization.id}/device-tags`, { token: organization.key, json })
+    expect(removed.body).toMatchObject({ matched: 1, changed: 1 })
   })
 
   test('402 under a cancelled subscription for all callers', async () => {

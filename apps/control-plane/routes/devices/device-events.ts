@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instantOut } from '#core/schemas'
-import { eventKinds, listDeviceEvents } from '../../device-events/list.ts'
+import { eventKinds, listDeviceEvents } from '#reads/device-events'
 import { pageReply, pageRequest } from '../../http/paging.ts'
 import { requestReader } from '../../http/request-reader.ts'
 import { type Route, route } from '../../http/route.ts'

@@ -159,6 +159,60 @@ describe('POST /devices/import', () => {
     expect(items).toMatchObject([{ name: 'Bus 1', model: 'RX500', tags: ['bus', 'night'] }])
   })
 
+  test('200 finds a device by a serial in another case or encoding; of two older ones, that with the same spelling', async () => {
+    const { id, key } = await api.newOrganization()
+    const update = (rows: string[]) =>
+      importFile(id, ['serial,name,model,tags', ...rows].join('\n'), { token: key, query: '&existing=update' })
+    await update(['K\u00fchl-1,a,R,', 'sn-2,a,R,'])
+    await api.services.pool.query(
+      `ALTER TABLE device DISABLE TRIGGER USER; INSERT INTO device (id, organization_id, serial, name, model, tags, shares_serial)
+       VALUES (uuidv7(), '${id}', 'SN-2', 'a', 'R', '{x;y}', true); ALTER TABLE device ENABLE TRIGGER USER`,
+    )
+    const again = await update([
+      'KU\u0308HL-1,b,R,',
+      'sn-2,c,R,',
+      'SN-2,d,R,"""x;y"";z"',
+      'Sn-2,e,R,',
+      'new,f,R,"""x;y"""',
+    ])
+    expect(again.body).toMatchObject({ created: 0, updated: 3 })
+    expect(again.body.results.slice(3)).toMatchObject([
+      { code: 'serial_taken' },
+      { code: 'invalid_row', detail: 'Tag "x;y": Semicolons are not allowed.' },
+    ])
+    const exported = await api.call('GET', `/devices/export?orgId=${id}`, { token: key })
+    expect((await importFile(id, exported.body, { token: key, query: '&existing=update' })).body).toMatchObject({
+      updated: 3,
+    })
+    const { body } = await api.call('GET', '/devices?sort=name', { token: key })
+    expect(
+      body.items.map((device: { serial: string; name: string; tags: string[] }) => [
+        device.serial,
+        device.name,
+        device.tags,
+      ]),
+    ).toEqual([
+      ['K\u00fchl-1', 'b', []],
+      ['sn-2', 'c', []],
+      ['SN-2', 'd', ['x;y', 'z']],
+    ])
+  })
+
+  test('200 for UTF-16 with and without a byte order mark; 400 invalid_encoding for other bytes', async () => {
+    const { id, key } = await api.newOrganization()
+    const send = (body: Uint8Array<ArrayBuffer>) =>
+      api.call('POST', `/devices/import?orgId=${id}`, { token: key, body, headers: { 'content-type': 'text/csv' } })
+    const file = (serial: string, start = '') =>
+      Buffer.from(`${start}serial\tname\tmodel\n${serial}\tZ\u00fcrich\tR\n`, 'utf16le')
+    for (const body of [file('A', '\ufeff'), file('B').swap16(), file('C'), file('D', '\ufeff').swap16()]) {
+      expect((await send(body)).body).toMatchObject({ created: 1 })
+    }
+    const { body } = await api.call('GET', '/devices?q=Z%C3%9CRICH', { token: key })
+    expect(body.items).toHaveLength(4)
+    const latin = Buffer.from('serial,name,model\nE,Z\u00fcrich,R\n', 'latin1')
+    expect(await send(latin)).toMatchObject({ status: 400, body: { code: 'invalid_encoding' } })
+  })
+
   test('200 with tokens returns a working token for each device; the same Idempotency-Key returns 409 already_issued', async () => {
     const { id, key } = await api.newOrganization()
     const headers = { 'idempotency-key': randomUUID() }

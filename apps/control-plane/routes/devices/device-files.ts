@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { openDeviceExport } from '#fleet/devices/export'
 import { importDevices } from '#fleet/devices/import'
-import { decodeText } from '#http/body'
+import { decodeTextFile } from '#http/body'
 import { exportFormats } from '../../devices/export-rows.ts'
 import { maxImportRows, readImportRows } from '../../devices/import-rows.ts'
 import { guardedStream } from '../../http/guarded-stream.ts'
@@ -48,12 +48,12 @@ export const deviceFileRoutes: Route[] = [
     method: 'post',
     path: '/devices/import',
     summary: 'Import devices from a file',
-    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, up to ${maxImportRows} rows and 8 MiB. Columns can also be separated by semicolons or tabs. Other columns of an exported CSV file are ignored, so that you can edit and import it again. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
+    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, in UTF-8 or UTF-16, up to ${maxImportRows} rows and 8 MiB. Columns can also be separated by semicolons or tabs, and a tag with a semicolon is in quotes. Rows and last columns without content are skipped. Other columns of an exported CSV file are ignored, so that you can edit and import it again. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
     tag,
     access: 'device:create',
     query: importQuery,
     body: z.string(),
-    bodyFormat: { mediaTypes: ['text/csv', 'application/x-ndjson'], decode: decodeText },
+    bodyFormat: { mediaTypes: ['text/csv', 'application/x-ndjson'], decode: decodeTextFile },
     bodyLimitBytes: maxImportBytes,
     idempotent: ({ tokens }) => (tokens ? 'secret' : 'replay'),
     answers: {

@@ -30,7 +30,14 @@ describe('/devices/:id/identifiers', () => {
   test('400 for what is no IMEI or MAC address', async () => {
     const org = await api.newOrganization()
     const path = `/devices/${await newDevice(org, 'SN-1')}/identifiers`
-    for (const json of [{ imei: ['1'] }, { imei: ['000000000000000'] }, { mac: ['00:00:00:00:00:00'] }, { serial: [] }])
+    for (const json of [
+      { imei: ['1'] },
+      { imei: ['000000000000000'] },
+      { mac: ['00:00:00:00:00:00'] },
+      { mac: ['FF-FF-FF-FF-FF-FF'] },
+      { mac: ['01:00:5e:00:00:01'] },
+      { serial: [] },
+    ])
       expect((await api.call('PUT', path, { token: org.key, json })).status).toBe(400)
   })
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { normalizeIdentity } from '#device-edge/gateway'
-import { readIdentifiers, replaceIdentifiers } from '#fleet/devices/identifiers'
+import { deviceIdentifiersSchema, readIdentifiers, replaceIdentifiers } from '#fleet/devices/identifiers'
 import { writeErrors } from '../../http/openapi-errors.ts'
-import { type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { distinct } from '../../http/schemas.ts'
 import { deviceParams } from './device-schemas.ts'
 
@@ -18,13 +18,6 @@ const mac = z
   .refine((text) => normalizeIdentity('mac', text) !== undefined, 'A MAC address has 12 hex digits.')
   .overwrite((text) => normalizeIdentity('mac', text)?.value ?? text)
 
-const identifiersSchema = z
-  .object({
-    imei: z.array(z.string()).describe('15 digits each.'),
-    mac: z.array(z.string()).describe('12 lower-case hex digits each.'),
-  })
-  .meta({ id: 'DeviceIdentifiers' })
-
 const example = { imei: ['352099001761481'], mac: ['001e42c0ffee'] }
 
 export const deviceIdentifierRoutes: Route[] = [
@@ -36,9 +29,9 @@ export const deviceIdentifierRoutes: Route[] = [
     tag,
     access: 'device:read',
     params: deviceParams,
-    answers: { 200: { description: 'The identifiers.', schema: identifiersSchema } },
+    answers: { 200: { description: 'The identifiers.', schema: deviceIdentifiersSchema } },
     example: { answer: example },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await readIdentifiers(ctx, { deviceId: params.id }) }),
+    handle: async ({ ctx, params }) => ok(await readIdentifiers(ctx, { deviceId: params.id })),
   }),
   route({
     method: 'put',
@@ -50,14 +43,12 @@ export const deviceIdentifierRoutes: Route[] = [
     params: deviceParams,
     body: z.strictObject({ imei: distinct(imei, 20).default([]), mac: distinct(mac, 20).default([]) }),
     answers: {
-      200: { description: 'The identifiers.', schema: identifiersSchema },
+      200: { description: 'The identifiers.', schema: deviceIdentifiersSchema },
       ...writeErrors,
       409: { description: 'Another device of the organization has one of them (`identifier_taken`).' },
     },
     example: { body: { imei: ['352099001761481'], mac: ['00:1E:42:C0:FF:EE'] }, answer: example },
-    handle: async ({ ctx, params, body }) => ({
-      status: 200,
-      body: await replaceIdentifiers(ctx, { deviceId: params.id, identifiers: body }),
-    }),
+    handle: async ({ ctx, params, body }) =>
+      ok(await replaceIdentifiers(ctx, { deviceId: params.id, identifiers: body })),
   }),
 ]

@@ -118,6 +118,36 @@ describe('GET /devices', () => {
     expect(serials(await list(both, '?q=nothing-like-it'))).toEqual([])
   })
 
+  test('200 finds a text by itself, in any case and encoding, on every path of a search', async () => {
+    const mine = await api.newOrganization()
+    const found = async (q: string) => {
+      const query = `q=${encodeURIComponent(q)}`
+      const [newest, sorted, counts] = await Promise.all([
+        list(mine, `?${query}`),
+        list(mine, `?${query}&sort=name`),
+        api.call('GET', `/orgs/${mine.id}/device-counts?${query}`, { token: mine.key }),
+      ])
+      expect(serials(sorted).toSorted()).toEqual(serials(newest).toSorted())
+      expect(counts.body.total).toBe(serials(newest).length)
+      return serials(newest)
+    }
+    const names = ['İzmir Tram', 'Isparta', 'ΝΑΥΣ 7', 'Fußweg', 'Ma\u0308rz', 'ŁÓDŹ', 'plain']
+    for (const [index, name] of names.entries()) await create(mine, `S${index}`, { name })
+    const expected: [serial: string, ...texts: string[]][] = [
+      ['S0', 'İzmir', 'İZMIR', 'izmir', 'İzmİR'],
+      ['S1', 'ISPARTA', 'ısparta', 'isparta'],
+      ['S2', 'ΝΑΥΣ', 'ναυς', 'ναυσ'],
+      ['S3', 'Fußweg', 'FUSSWEG', 'fuẞweg'],
+      ['S4', 'Ma\u0308rz', 'M\u00e4rz', 'MÄRZ'],
+      ['S5', 'łódź', 'Ło\u0301dz\u0301', 'ód'],
+    ]
+    for (const [serial, ...texts] of expected) {
+      for (const text of texts) expect([text, await found(text)]).toEqual([text, [serial]])
+    }
+    await api.services.pool.query('UPDATE organization SET name = $2 WHERE id = $1', [mine.id, 'Ο\u0301μιλος ΦΟΡΤΗΓΟΣ'])
+    expect(await found('\u038cμιλοσ φορτηγος')).toHaveLength(names.length)
+  })
+
   test('200 returns pages without repeated or skipped items while devices are created', async () => {
     const organization = await api.newOrganization()
     const before = []

@@ -1,40 +1,19 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-import type { TaggedDevice } from '#fleet/devices/device'
+import { soughtText, text, uuid } from '#core/schemas'
+import type { DeviceRevision } from '#fleet/devices/device'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
 import { distinct, repeatable, tags } from '../../http/schemas.ts'
-
-export const deviceSchema = z
-  .object({
-    id: uuid(),
-    organizationId: uuid(),
-    serial: z.string(),
-    name: z.string(),
-    model: z.string(),
-    tags: z.array(z.string()),
-    status: z.enum(deviceStatuses),
-    lastSeenAt: instantOut().nullable(),
-    firmware: z.string().nullable(),
-    configProfile: z
-      .object({ id: uuid(), version: z.int() })
-      .nullable()
-      .describe('The profile last applied to the device.'),
-    location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).nullable(),
-    createdAt: instantOut(),
-    updatedAt: instantOut(),
-  })
-  .meta({ id: 'Device' })
 
 export const deviceParams = z.object({ id: uuid() })
 
 /** The fields a device is registered with, but for its organization. */
 export const newDeviceFields = {
-  serial: text(64).describe('Serial number, unique in the organization. It cannot be changed.'),
+  serial: text(64).describe('Serial number, unique in the organization regardless of case. It cannot be changed.'),
   name: text(),
   model: text(),
-  tags: tags().default([]).describe('Tags; an empty list by default.'),
+  tags: tags().default([]).describe('Tags, without semicolons; an empty list by default.'),
 }
 
 /** The filters of the device list, which the export shares. */
@@ -45,8 +24,11 @@ export const deviceFilter = {
       'Returns devices of this organization only. By default, the list contains all organizations that you can read.',
     ),
   status: z.enum(deviceStatuses).optional(),
-  q: text(100).min(2).optional().describe('Case-insensitive substring of name, serial, model or organization name.'),
-  tag: repeatable(text(64))
+  q: soughtText(100)
+    .min(2)
+    .optional()
+    .describe('Case-insensitive substring of name, serial, model or organization name.'),
+  tag: repeatable(soughtText(64))
     .pipe(distinct(z.string(), 20))
     .optional()
     .describe('Can be repeated. Returns devices that have all of these tags.'),
@@ -73,5 +55,5 @@ export const exampleDevice = {
 /** Throws 412 when `If-Match` names another revision; what telemetry changed since does not matter. */
 export const ifUnchanged =
   (http: Context) =>
-  ({ revision }: TaggedDevice): void =>
+  ({ revision }: DeviceRevision): void =>
     requireMatch(http.req.header('if-match')?.replaceAll(/"(\d+)-[^"]*"/g, '"$1"'), `"${revision}"`)

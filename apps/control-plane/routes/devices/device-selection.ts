@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { text, uuid } from '#core/schemas'
+import { soughtText, uuid } from '#core/schemas'
 import type { DeviceSelection } from '#fleet/devices/retag'
 import { deviceStatuses } from '#fleet/devices/status'
 import { distinct } from '../../http/schemas.ts'
@@ -9,8 +9,11 @@ const maxDevices = 10_000
 const filter = z
   .strictObject({
     status: z.enum(deviceStatuses).optional(),
-    q: text(100).min(2).optional().describe('Case-insensitive substring of name, serial, model or organization name.'),
-    tag: distinct(z.string().max(64), 20).optional().describe('Devices that have all of these tags.'),
+    q: soughtText(100)
+      .min(2)
+      .optional()
+      .describe('Case-insensitive substring of name, serial, model or organization name.'),
+    tag: distinct(soughtText(64), 20).optional().describe('Devices that have all of these tags.'),
     placeId: uuid().optional().describe('Devices whose last position is inside this place. Needs `fleet:read`.'),
   })
   .describe('All devices of the organization that match. An empty filter matches all devices.')

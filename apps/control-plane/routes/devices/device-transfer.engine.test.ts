@@ -133,6 +133,9 @@ describe('POST /devices/:id/transfer', () => {
     expect(await transfer(mover, id, to.id)).toMatchObject({ status: 409, body: { code: 'serial_taken' } })
     const usage = await api.call('GET', `/orgs/${to.id}/usage`, { token: to.key })
     expect(usage.body.devices.used).toBe(1)
+    const other = await create(from, 'sn-2')
+    await create(to, 'SN-2')
+    expect(await transfer(mover, other.id, to.id)).toMatchObject({ status: 409, body: { code: 'serial_taken' } })
   })
 })
 

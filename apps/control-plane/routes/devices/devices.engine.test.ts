@@ -162,6 +162,43 @@ describe('POST /devices', () => {
     await create(other)
   })
 
+  test('409 for a serial that differs only in case or encoding; of two such requests at once, one succeeds', async () => {
+    const mine = await api.newOrganization()
+    const { serial } = await create(mine, 'Ku\u0308hl-ς1')
+    expect(serial).toBe('K\u00fchl-ς1')
+    const post = (json: unknown) => api.call('POST', '/devices', { token: mine.key, json })
+    for (const same of ['K\u00fchl-ς1', 'KÜHL-Σ1', 'ku\u0308hl-σ1']) {
+      expect((await post(device(mine.id, same))).body.code).toBe('serial_taken')
+    }
+    const answers = await Promise.all(['pair', 'PAIR', 'Pair'].map((one) => post(device(mine.id, one))))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409])
+  })
+
+  test('400 for invisible characters, and for a tag with a semicolon', async () => {
+    const mine = await api.newOrganization()
+    const details = async (more: object) => {
+      const answer = await api.call('POST', '/devices', { token: mine.key, json: device(mine.id, 'S', more) })
+      return [answer.status, answer.body.errors?.map(({ detail }: { detail: string }) => detail)]
+    }
+    for (const [code, character] of [
+      ['U+200B', '\u200b'],
+      ['U+202E', '\u202e'],
+      ['U+2069', '\u2069'],
+      ['U+FEFF', '\ufeff'],
+      ['U+00AD', '\u00ad'],
+      ['U+2028', '\u2028'],
+      ['U+3164', '\u3164'],
+      ['U+E0041', '\u{e0041}'],
+    ]) {
+      const refused = [400, [`Invisible characters are not allowed: ${code}.`]]
+      for (const more of [{ serial: `S${character}1` }, { name: `a${character}b` }, { tags: [`a${character}b`] }]) {
+        expect([more, await details(more)]).toEqual([more, refused])
+      }
+    }
+    expect(await details({ tags: ['bus;night'] })).toEqual([400, ['Semicolons are not allowed.']])
+    expect(await details({ tags: ['bus\nnight'] })).toEqual([400, ['Control characters are not allowed.']])
+  })
+
   test('413 for a body larger than 1 MiB', async () => {
     const organization = await api.newOrganization()
     const json = device(organization.id, 'SN', { name: 'x'.repeat(1024 * 1024) })

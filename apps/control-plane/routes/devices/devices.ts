@@ -1,26 +1,20 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { instantOut, soughtText, text, uuid } from '#core/schemas'
+import { issueDeviceToken } from '#fleet/devices/credentials/tokens'
 import { deleteDevice } from '#fleet/devices/delete'
+import { deviceSchema } from '#fleet/devices/device'
 import { listDevices } from '#fleet/devices/list'
 import { createDevice } from '#fleet/devices/register'
 import { deviceSorts } from '#fleet/devices/sorted'
 import { deviceStatuses } from '#fleet/devices/status'
-import { issueDeviceToken } from '#fleet/devices/tokens'
 import { transferDevice } from '#fleet/devices/transfer'
 import { getDevice, updateDevice } from '#fleet/devices/update'
 import { entityReply, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
-import { pageOf, pageQuery, tags } from '../../http/schemas.ts'
-import {
-  deviceFilter,
-  deviceParams,
-  deviceSchema,
-  exampleDevice,
-  ifUnchanged,
-  newDeviceFields,
-} from './device-schemas.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
+import { pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
+import { deviceFilter, deviceParams, exampleDevice, ifUnchanged, newDeviceFields } from './device-schemas.ts'
 
 const tag = 'Devices'
 const one = { description: 'The device.', schema: deviceSchema, headers: ['ETag'] }
@@ -54,9 +48,9 @@ export const deviceRoutes: Route[] = [
       404: { description: 'The organization does not exist, or you cannot read it.' },
     },
     example: { answer: { items: [exampleDevice], nextCursor: null } },
-    handle: async (input) => {
+    handle: (input) => {
       const { sort, ...filter } = input.query
-      return pageReply(input, await listDevices(input.ctx, { filter, sort, page: pageRequest(input) }))
+      return paged(input, (page) => listDevices(input.ctx, { filter, sort, page }))
     },
   }),
   route({
@@ -85,9 +79,8 @@ export const deviceRoutes: Route[] = [
       answer: { ...exampleDevice, status: 'provisioning', lastSeenAt: null, firmware: null, location: null },
     },
     handle: async ({ ctx, body }) => {
-      const created = await createDevice(ctx, body)
-      const headers = { Location: `/devices/${created.device.id}`, ETag: created.tag }
-      return { status: 201, body: created.device, headers }
+      const { device, tag: etag } = await createDevice(ctx, body)
+      return created(device, { Location: `/devices/${device.id}`, ETag: etag })
     },
   }),
   route({
@@ -116,9 +109,9 @@ export const deviceRoutes: Route[] = [
     body: z.strictObject({
       name: text().optional(),
       model: text().optional(),
-      tags: tags().optional(),
+      tags: soughtTags().optional(),
       status: z.enum(deviceStatuses).optional(),
-      serial: text(64).optional(),
+      serial: soughtText(64).optional(),
     }),
     answers: { 200: one, ...writeErrors, ...preconditionFailed },
     example: { body: { name: 'Bus 42 (depot)', status: 'disabled' } },
@@ -162,10 +155,8 @@ export const deviceRoutes: Route[] = [
     access: 'device:delete',
     params: deviceParams,
     answers: { 204: { description: 'The device was deleted.' }, ...preconditionFailed },
-    handle: async ({ ctx, params, http }) => {
-      await deleteDevice(ctx, { deviceId: params.id, precondition: ifUnchanged(http) })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params, http }) =>
+      noContent(deleteDevice(ctx, { deviceId: params.id, precondition: ifUnchanged(http) })),
   }),
   route({
     method: 'post',
@@ -190,9 +181,6 @@ export const deviceRoutes: Route[] = [
       ...limitReached('deviceTokens'),
     },
     example: { body: { revoke: true } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 201,
-      body: await issueDeviceToken(ctx, { deviceId: params.id, ...body }),
-    }),
+    handle: async ({ ctx, params, body }) => created(await issueDeviceToken(ctx, { deviceId: params.id, ...body })),
   }),
 ]

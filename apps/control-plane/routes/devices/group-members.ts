@@ -1,16 +1,12 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
+import { addGroupMembers, groupMemberSchema, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { distinct, pageOf, pageQuery } from '../../http/schemas.ts'
-import { deviceSchema, exampleDevice } from './device-schemas.ts'
+import { exampleDevice } from './device-schemas.ts'
 import { groupParams } from './groups.ts'
-
-const memberSchema = deviceSchema
-  .extend({ membership: z.enum(['explicit', 'smartTag', 'both']) })
-  .meta({ id: 'GroupMember' })
 
 const tag = 'Groups'
 
@@ -24,14 +20,13 @@ export const groupMemberRoutes: Route[] = [
     access: 'group:read',
     params: groupParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Devices, newest first.', schema: pageOf(memberSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listGroupMembers(input.ctx, {
+    answers: { 200: { description: 'Devices, newest first.', schema: pageOf(groupMemberSchema) } },
+    handle: (input) =>
+      paged(input, (page) =>
+        listGroupMembers(input.ctx, {
           organizationId: input.params.orgId,
           groupId: input.params.id,
-          page: pageRequest(input),
+          page,
         }),
       ),
   }),
@@ -55,10 +50,8 @@ export const groupMemberRoutes: Route[] = [
       ...limitReached('groupMembers'),
     },
     example: { body: { deviceIds: [exampleDevice.id] }, answer: { added: 1, alreadyMembers: 0 } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 200,
-      body: await addGroupMembers(ctx, { organizationId: params.orgId, groupId: params.id, deviceIds: body.deviceIds }),
-    }),
+    handle: async ({ ctx, params, body }) =>
+      ok(await addGroupMembers(ctx, { organizationId: params.orgId, groupId: params.id, deviceIds: body.deviceIds })),
   }),
   route({
     method: 'delete',
@@ -68,9 +61,9 @@ export const groupMemberRoutes: Route[] = [
     access: 'group:write',
     params: groupParams.extend({ deviceId: uuid() }),
     answers: { 204: { description: 'The device was removed.' }, ...writeErrors },
-    handle: async ({ ctx, params }) => {
-      await removeGroupMember(ctx, { organizationId: params.orgId, groupId: params.id, deviceId: params.deviceId })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) =>
+      noContent(
+        removeGroupMember(ctx, { organizationId: params.orgId, groupId: params.id, deviceId: params.deviceId }),
+      ),
   }),
 ]

@@ -1,24 +1,12 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { text, uuid } from '#core/schemas'
 import { createGroup, deleteGroup, updateGroup } from '#fleet/groups/change'
-import { type GroupRevision, getGroup, listGroups } from '#fleet/groups/read'
+import { type GroupRevision, getGroup, groupSchema, listGroups } from '#fleet/groups/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
-import { orgParams, pageOf, pageQuery, tags } from '../../http/schemas.ts'
-
-const groupSchema = z
-  .object({
-    id: uuid(),
-    name: z.string(),
-    smartTags: z.array(z.string()),
-    explicitDeviceCount: z.int(),
-    effectiveDeviceCount: z.int().describe('Number of explicit members and of devices with any of the smart tags.'),
-    createdAt: instantOut(),
-    updatedAt: instantOut(),
-  })
-  .meta({ id: 'Group' })
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
+import { orgParams, pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
 
 export const groupParams = z.object({ orgId: uuid(), id: uuid() })
 
@@ -46,13 +34,12 @@ export const groupRoutes: Route[] = [
       ...pageQuery,
     }),
     answers: { 200: { description: 'Groups with their device counts, newest first.', schema: pageOf(groupSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listGroups(input.ctx, {
+    handle: (input) =>
+      paged(input, (page) =>
+        listGroups(input.ctx, {
           organizationId: input.params.orgId,
           deviceId: input.query.deviceId,
-          page: pageRequest(input),
+          page,
         }),
       ),
   }),
@@ -63,7 +50,7 @@ export const groupRoutes: Route[] = [
     tag,
     access: 'group:write',
     params: orgParams,
-    body: z.strictObject({ name: text(), smartTags: tags().optional() }),
+    body: z.strictObject({ name: text(), smartTags: soughtTags().optional() }),
     idempotent: 'replay',
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
@@ -73,9 +60,9 @@ export const groupRoutes: Route[] = [
     },
     example: { body: { name: 'Night buses', smartTags: ['bus', 'night'] } },
     handle: async ({ ctx, params, body }) => {
-      const created = await createGroup(ctx, { organizationId: params.orgId, ...body })
-      const headers = { Location: `/orgs/${params.orgId}/groups/${created.group.id}`, ETag: tagOf(created) }
-      return { status: 201, body: created.group, headers }
+      const made = await createGroup(ctx, { organizationId: params.orgId, ...body })
+      const headers = { Location: `/orgs/${params.orgId}/groups/${made.group.id}`, ETag: tagOf(made) }
+      return created(made.group, headers)
     },
   }),
   route({
@@ -99,7 +86,7 @@ export const groupRoutes: Route[] = [
     access: 'group:write',
     params: groupParams,
     body: z
-      .strictObject({ name: text().optional(), smartTags: tags().optional() })
+      .strictObject({ name: text().optional(), smartTags: soughtTags().optional() })
       .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
     answers: { 200: one, ...writeErrors, ...planFeature, ...nameTaken, ...preconditionFailed },
     example: { body: { smartTags: ['bus'] } },
@@ -122,9 +109,9 @@ export const groupRoutes: Route[] = [
     access: 'group:write',
     params: groupParams,
     answers: { 204: { description: 'The group was deleted.' }, ...writeErrors, ...preconditionFailed },
-    handle: async ({ ctx, params, http }) => {
-      await deleteGroup(ctx, { organizationId: params.orgId, groupId: params.id, precondition: expecting(http, tagOf) })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params, http }) =>
+      noContent(
+        deleteGroup(ctx, { organizationId: params.orgId, groupId: params.id, precondition: expecting(http, tagOf) }),
+      ),
   }),
 ]

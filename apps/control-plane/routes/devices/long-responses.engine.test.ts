@@ -146,8 +146,13 @@ describe.each(files)('%s', (name) => {
     )
     expect(lost).toEqual(Object.keys(losses).map((loss) => [loss, true, false]))
   })
+})
 
-  test('breaks off when the token of an identity provider expires', { timeout: minute }, async () => {
+// These wait for the next checks of their callers, side by side.
+test.concurrent.each(files)(
+  '%s breaks off when the token of an identity provider expires',
+  { timeout: minute },
+  async (name) => {
     const exp = Math.floor(Date.now() / 1_000) + 2
     const token = await issuer.sign({ orgs: { [organization.id]: ['viewer'] }, exp })
     const { answer, ended, closed } = await begin(paths[name]?.large ?? '', bearer(token).headers)
@@ -156,8 +161,8 @@ describe.each(files)('%s', (name) => {
     await closed
     answer.resume()
     expect((await ended).isWhole).toBe(false)
-  })
-})
+  },
+)
 
 type Loss = { by: string; lose: (credentials: Credentials) => Promise<unknown> }
 
@@ -189,7 +194,7 @@ const losses: Record<string, Loss> = {
 describe('GET /fleet/gps/stream', () => {
   const path = '/fleet/gps/stream?include=devices&tag=none'
 
-  test.each(Object.keys(callers))('continues after checks of %s', { timeout: minute }, async (caller) => {
+  test.concurrent.each(Object.keys(callers))('continues after checks of %s', { timeout: minute }, async (caller) => {
     const { id } = await api.newOrganization()
     const deviceId = await registerDevice(api.services.pool, id)
     const { headers } = (await callers[caller]?.(id)) ?? {}

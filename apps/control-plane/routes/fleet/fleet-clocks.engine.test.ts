@@ -2,14 +2,13 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Clock } from '#core/clock'
 import { newId } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
-import { createFleetMaps } from '#fleet-map/fleet-maps'
-import { readGps } from '#fleet-map/gps/gps-picture'
-import { openGps } from '#fleet-map/gps/gps-request'
+import { type GpsQuery, openGps } from '#fleet-map/gps/gps-request'
+import { readGps } from '#fleet-map/gps/map-data'
 import { createLiveMaps } from '#fleet-map/live/live-maps'
-import type { GpsQuery } from '#fleet-map/queries'
 import { createRevisions } from '#fleet-map/revisions'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { storeRows } from '#test/telemetry-rows'
+import { createFleetMaps } from '../../fleet-maps.ts'
 
 const tenMinutesMs = 10 * 60_000
 const ahead: Clock = () => Date.now() + tenMinutesMs
@@ -103,7 +102,7 @@ test('an asOf from a process whose clock is ahead returns deleted devices in ano
   const { organization, deviceId, remove } = await organizationWithDevice()
   const { pool, pools, readers, plans, keyring } = api.services
   const read = async (clock: Clock, since?: string) => {
-    const fleet = createFleetMaps({ pools, readers, clock })
+    const fleet = createFleetMaps({ pools, readers, clock, logger: { error: expect.fail } })
     const rateLimit = { key: 'test', perMinute: 1_000 }
     const principal = { id: 'test', platform: true, homeOrganizationId: null, grants: new Map(), rateLimit }
     const ctx: FleetContext = { pool, plans, keyring, clock, requestId: 'test', principal }

@@ -73,6 +73,44 @@ describe('GET /fleet/dead-zones', () => {
     expect(second).toMatchObject({ cells: [far], noServiceS: 9 * 60, devices: 1, samples: 9, bestPlmn: null })
   })
 
+  test('200 a vote without service counts for the operator that was lost, and a moment is dead only without any modem', async () => {
+    const { organization, newVoter } = await fleet()
+    const truck = await newVoter(['truck'])
+    const [first, second] = [{ modem: 'wwan0' }, { modem: 'wwan1' }]
+    // In the tunnel only the first modem has service, and far away none has.
+    await store(
+      votesIn(truck, inside(tunnel), 10, { ...first, plmn: '27201', rsrpDbm: -100 }),
+      votesIn(truck, inside(tunnel), 10, { ...second, ...none, plmn: null, lostPlmn: '27202' }),
+      votesIn(truck, inside(exit), 10, { ...first, plmn: '27201', rsrpDbm: -100 }),
+      votesIn(truck, inside(exit), 10, { ...second, plmn: '27202', rsrpDbm: -80 }),
+      votesIn(truck, inside(far), 8, { ...first, ...none, plmn: null, lostPlmn: '27201' }),
+      votesIn(truck, inside(far), 8, { ...second, ...none, plmn: null }),
+    )
+    const token = organization.key
+    const { items: cells } = (await api.call('GET', '/fleet/coverage?h3Resolution=9', { token })).body
+    const cellOf = (h3: string) => cells.find((cell: { h3: string }) => cell.h3 === h3)
+    expect(cellOf(tunnel)).toMatchObject({
+      ...{ samples: 20, devices: 1, serviceRatio: 0.5 },
+      byPlmn: {
+        27201: { samples: 10, serviceRatio: 1, rsrpDbm: { p50: -100 }, best: true },
+        27202: { samples: 10, serviceRatio: 0, rsrpDbm: { p50: null }, best: false },
+      },
+    })
+    expect(cellOf(exit).byPlmn).toMatchObject({ 27201: { best: false }, 27202: { serviceRatio: 1, best: true } })
+    expect(Object.keys(cellOf(far).byPlmn)).toEqual(['27201'])
+
+    const { body } = await deadZones(token)
+    expect(body.items).toMatchObject([{ cells: [far], samples: 16, noServiceS: 8 * 60, devices: 1 }])
+    const ofOperator = await deadZones(token, 'plmn=27202')
+    expect(ofOperator.body.items).toMatchObject([{ cells: [tunnel], samples: 10, noServiceS: 10 * 60 }])
+    for (const query of ['sinceMinutes=60', 'sinceMinutes=60&tag=truck']) {
+      const { steps } = (await signalTrend(token, query)).body
+      const sum = (name: string) =>
+        steps.reduce((all: number, step: Record<string, number>) => all + (step[name] ?? 0), 0)
+      expect([sum('samples'), sum('noServiceS')]).toEqual([56, 8 * 60])
+    }
+  })
+
   test('200 includes cells with service whose median signal has the quality none', async () => {
     const { organization, newVoter } = await fleet()
     const voter = await newVoter()

@@ -5,36 +5,45 @@ import { qualities } from '#telemetry/coverage/quality'
 import { pathLengthM } from '#telemetry/geo/route-path'
 import { operatorCode, sinceMinutes } from './fleet-query.ts'
 import { windowSchema } from './fleet-schemas.ts'
+import { geoJson, geoJsonObject, position, withEntries } from './geojson-schemas.ts'
 
 const maxPoints = 5_000
 const maxLengthM = 2_000_000
 const defaultMinutes = 43_200
 
-const longitude = z.number().min(-180).max(180)
-const latitude = z.number().min(-90).max(90)
-/** Longitude, latitude and, as in GeoJSON, an optional altitude that is ignored. */
-const position = z.union([z.tuple([longitude, latitude]), z.tuple([longitude, latitude, z.number()])])
 const positions = z.array(position).min(2).max(maxPoints)
 
-/** RFC 7946. */
-const lineString = z.strictObject({
-  type: z.literal('LineString'),
-  coordinates: positions,
-  bbox: z.array(z.number()).max(6).optional(),
-})
+const geometry = z.discriminatedUnion('type', [
+  geoJsonObject('LineString', { coordinates: positions }),
+  geoJsonObject('MultiLineString', { coordinates: z.array(positions) }),
+  z.object({ type: z.enum(['Point', 'MultiPoint', 'Polygon', 'MultiPolygon']) }),
+])
 
-const path = z
-  .union([positions, lineString], {
-    error: `Send a GeoJSON LineString or a list of 2 to ${maxPoints} [longitude, latitude] positions in degrees.`,
+const listed = positions.transform((coordinates): z.infer<typeof geometry>[] => [{ type: 'LineString', coordinates }])
+const accepted = `Send a GeoJSON LineString or MultiLineString, alone, in a Feature or in a collection, or a list of 2 to ${maxPoints} [longitude, latitude] positions in degrees.`
+
+const sentPath = z
+  .union([listed, geoJson(geometry, accepted)], accepted)
+  .transform((geometries) => {
+    const lines = geometries.flatMap((sent) => {
+      if (sent.type === 'LineString') return [sent.coordinates]
+      return sent.type === 'MultiLineString' ? sent.coordinates : []
+    })
+    return {
+      lines: lines.map((line) => line.map(([lon, lat]) => ({ lat, lon }))),
+      ignoredGeometries: geometries.filter(({ type }) => type !== 'LineString' && type !== 'MultiLineString').length,
+    }
   })
-  .transform((sent) => (Array.isArray(sent) ? sent : sent.coordinates).map(([lon, lat]) => ({ lat, lon })))
-  .refine((points) => pathLengthM(points) <= maxLengthM, {
+  .refine(({ lines }) => lines.length > 0, accepted)
+  .refine(({ lines }) => lines.flat().length <= maxPoints, `The path must not have more than ${maxPoints} points.`)
+  .refine(({ lines }) => lines.reduce((sumM, line) => sumM + pathLengthM(line), 0) <= maxLengthM, {
     message: `The path must not be longer than ${maxLengthM / 1_000} km.`,
     params: { code: 'path_too_long' },
   })
-  .describe(
-    `A GeoJSON LineString, or a list of [longitude, latitude] coordinates: 2 to ${maxPoints} points and at most ${maxLengthM / 1_000} km.`,
-  )
+
+const path = withEntries(10 * maxPoints, sentPath).describe(
+  `A list of [longitude, latitude] positions, or GeoJSON: 2 to ${maxPoints} points and at most ${maxLengthM / 1_000} km. Each line of a MultiLineString or a collection is a stretch, and the gaps between them are not part of the route. Altitudes, \`bbox\`, \`crs\`, properties, points and polygons are ignored.`,
+)
 
 export const forecastRequest = z.strictObject({
   path,
@@ -47,7 +56,7 @@ export const forecastRequest = z.strictObject({
 })
 
 const decibels = z.number().nullable()
-const metres = z.number().describe('Metres from the start of the path.')
+const metres = z.number().describe('Metres from the start of the path, without the gaps between stretches.')
 const share = z.number().min(0).max(1)
 const spread = z.object({ p10: decibels, p50: decibels, p90: decibels })
 
@@ -92,6 +101,14 @@ export const forecastSchema = z
     window: windowSchema,
     lengthM: length,
     everyM: z.number(),
+    stretches: z
+      .array(z.object({ fromM: metres, toM: metres }))
+      .optional()
+      .describe('The lines of the path in their order; absent if the path is one line.'),
+    ignoredGeometries: z
+      .int()
+      .optional()
+      .describe('Number of points and polygons in the path, which a route does not use; absent if there are none.'),
     segments: z.array(segmentSchema),
     summary: z.object({
       knownM: length.describe('Metres with data, including dead and poor metres.'),

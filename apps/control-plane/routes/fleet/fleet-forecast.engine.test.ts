@@ -34,6 +34,17 @@ const road = (lat: number, kilometres: number, everyM = 100) =>
     const lon = -8 + (index * everyM) / (111_195 * Math.cos((lat * Math.PI) / 180))
     return { lat, lon, h3: latLngToCell(lat, lon, 10) }
   })
+/** These lines in GeoJSON: in one geometry, in features with two points, and in geometries with one polygon. */
+function manyForms([first, second]: unknown[][][]) {
+  const [one, two] = [first, second].map((coordinates) => ({ type: 'LineString', coordinates }))
+  const feature = (geometry: unknown) => ({ type: 'Feature', properties: { time: [1] }, geometry })
+  const point = feature({ type: 'Point', coordinates: [1, 2] })
+  return [
+    { type: 'MultiLineString', coordinates: [first, second] },
+    { type: 'FeatureCollection', bbox: [1], features: [point, feature(one), feature(null), feature(two), point] },
+    feature({ type: 'GeometryCollection', geometries: [one, { type: 'Polygon', coordinates: [] }, two] }),
+  ]
+}
 const pathOf = (points: readonly { lat: number; lon: number }[]) => points.map(({ lat, lon }) => [lon, lat])
 
 type Segment = {
@@ -120,6 +131,55 @@ describe('POST /fleet/forecast', () => {
     expect(recommendedPlmn).toBe('27202')
   })
 
+  test('200 takes the lines of GeoJSON as stretches, and does not drive the gaps between them', async () => {
+    const { organization, newVoter } = await fleet()
+    const [here, there] = [road(48.5, 1), road(58.5, 2)]
+    const [end, start] = [here.at(-1)?.h3 ?? '', there[0]?.h3 ?? '']
+    const voter = await newVoter()
+    await store(...[end, start].map((h3) => votesIn(voter, h3, 10, { rat: 'none', plmn: '27201' })))
+    const lines = [here, there].map((points) => pathOf(points).map((lonLat) => [...lonLat, 12.5, null]))
+    const answers = await Promise.all([
+      ...[here, there].map((points) => forecast(organization.key, { path: pathOf(points) })),
+      ...manyForms(lines).map((path) => forecast(organization.key, { path })),
+    ])
+    const [first, second, ...together] = answers.map(({ body }) => body)
+    const { lengthM: hereM } = first
+    for (const body of together) {
+      expect(body.lengthM).toBe(hereM + second.lengthM)
+      expect(body.stretches).toEqual([
+        { fromM: 0, toM: hereM },
+        { fromM: hereM, toM: body.lengthM },
+      ])
+      const at = ({ lat, lon, rsrpDbm, confidence }: Segment) => ({ lat, lon, rsrpDbm, confidence })
+      expect(body.segments.map(at)).toEqual([...first.segments, ...second.segments].map(at))
+      expect(body.segments.map(({ toM }: Segment) => toM)).toContain(hereM)
+      // The first line ends in a dead cell and the second one starts in one.
+      expect(body.summary.deadZones).toHaveLength(2)
+      expect(body.summary.deadZones).toMatchObject([{ toM: hereM }, { fromM: hereM }])
+      expect(body.summary.deadM).toBeCloseTo(first.summary.deadM + second.summary.deadM, 6)
+      expect(body.summary.byPlmn['27201'].knownM).toBeLessThan(2_000)
+    }
+    expect(together.map(({ ignoredGeometries }) => ignoredGeometries)).toEqual([undefined, 2, 1])
+    expect(first).not.toHaveProperty('stretches')
+  })
+
+  test('200 ignores altitudes, bbox, crs and the properties of a feature', async () => {
+    const { organization } = await fleet()
+    const coordinates = pathOf(road(10, 1))
+    const { body: plain } = await forecast(organization.key, { path: coordinates })
+    const crs = { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } }
+    const line = {
+      type: 'LineString',
+      bbox: [-8, 10, -7, 10],
+      crs,
+      coordinates: coordinates.map((one) => [...one, 3, 4]),
+    }
+    for (const path of [line, { type: 'Feature', id: 1, properties: { name: 'Ring road' }, geometry: line }]) {
+      const { status, body } = await forecast(organization.key, { path })
+      expect([status, body.segments, body.stretches]).toEqual([200, plain.segments, undefined])
+    }
+  })
+
   test('200 uses only the operator of plmn and the window, and merges organizations', async () => {
     const [a, b] = [await fleet(), await fleet()]
     const [voterA, voterB] = [await a.newVoter(), await b.newVoter()]
@@ -192,6 +252,16 @@ describe('POST /fleet/forecast', () => {
       ],
       [{ path: [[-8], [-8, 51]] }, '/path'],
       [{ path: { type: 'Point', coordinates: [1, 2] } }, '/path'],
+      [{ path: { type: 'Topology' } }, '/path/type'],
+      [{ path: { type: 'FeatureCollection', features: [] } }, '/path'],
+      [{ path: { type: 'MultiLineString', coordinates: [path, [[1, 2]]] } }, '/path/coordinates/1'],
+      [{ path: { type: 'LineString', coordinates: [...path, [1, 'north']] } }, '/path/coordinates/2/1'],
+      [
+        { path: { type: 'Feature', geometry: { type: 'LineString', coordinates: [...path, [1]] } } },
+        '/path/geometry/coordinates/2',
+      ],
+      [{ path: { type: 'MultiLineString', coordinates: Array.from({ length: 2_501 }, () => path) } }, '/path'],
+      [{ path: { type: 'MultiLineString', coordinates: Array.from({ length: 60_000 }, () => 1) } }, '/path'],
       [
         {
           path: [

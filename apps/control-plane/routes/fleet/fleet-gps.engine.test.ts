@@ -20,8 +20,8 @@ async function newDevice({ id, key }: Organization): Promise<string> {
   return created.body.id
 }
 
-async function gps({ key }: Organization) {
-  const { status, body } = await api.call('GET', '/fleet/gps', { token: key })
+async function gps({ key }: Organization, query = '') {
+  const { status, body } = await api.call('GET', `/fleet/gps?${query}`, { token: key })
   expect(status).toBe(200)
   return body
 }
@@ -69,7 +69,7 @@ test('a late fix updates the position of the newest signal', async () => {
   const late = { tsMs: atMs - 5_000, receivedAtMs: Date.now(), deviceId, organizationId: organization.id }
   await store('location', { ...late, ...fix })
   await expect
-    .poll(() => deviceIn(organization, deviceId), { timeout: 10_000 })
+    .poll(() => deviceIn(organization, deviceId), { timeout: 30_000 })
     .toMatchObject({ location: { lat: 10 }, signal: { alignment: 'held', lat: 10 } })
 })
 
@@ -117,4 +117,106 @@ test('deviceId returns only these devices, with the other filters, and nothing o
   expect((await ask(`deviceId=router`)).status).toBe(400)
   const many = Array.from({ length: 101 }, () => `deviceId=${newId()}`).join('&')
   expect((await ask(many)).status).toBe(400)
+})
+
+test('the signal of a device is that of its active modem, and include=modems returns each modem', async () => {
+  const organization = await api.newOrganization()
+  const deviceId = await newDevice(organization)
+  const row = (agoMs: number, fields: Record<string, unknown>) => ({
+    ...{ tsMs: Date.now() - agoMs, receivedAtMs: Date.now(), deviceId, organizationId: organization.id },
+    ...fields,
+  })
+  await store('location', row(minuteMs, fix))
+  const connected = (agoMs: number, modem: string) =>
+    store('connection', row(agoMs, { modem, interface: modem, state: 'connected' }))
+  await connected(3 * minuteMs, 'wwan1')
+  await store('cellular', row(2 * minuteMs, { modem: 'wwan1', rat: 'lte', plmn: '26202', rsrpDbm: -80 }))
+  await store('cellular', row(minuteMs, { modem: 'wwan0', rat: 'none' }))
+  const [first, second] = [
+    { modem: 'wwan0', isActive: false, rat: 'none', quality: 'none' },
+    { modem: 'wwan1', isActive: true, rat: 'lte', plmn: '26202', rsrpDbm: -80 },
+  ]
+  const shown = await deviceIn(organization, deviceId)
+  expect(shown.signal).toMatchObject({ modem: 'wwan1', rsrpDbm: -80 })
+  expect(shown).not.toHaveProperty('modems')
+  const read = async (query: string) => {
+    const { status, body } = await api.call('GET', `/fleet/gps?${query}`, { token: organization.key })
+    expect(status).toBe(200)
+    return body
+  }
+  expect((await read('include=modems')).devices[0].modems).toMatchObject([first, second])
+  expect((await read('include=devices,modems&format=columnar')).devices.modems).toMatchObject([[first, second]])
+  const { features } = await read('include=modems&format=geojson')
+  expect(features[0].properties.modems).toMatchObject([first, second])
+  // The other modem takes over.
+  await store('cellular', row(30_000, { modem: 'wwan0', rat: 'lte', plmn: '26201', rsrpDbm: -100 }))
+  await connected(20_000, 'wwan0')
+  await expect
+    .poll(() => deviceIn(organization, deviceId), { timeout: 30_000 })
+    .toMatchObject({ signal: { modem: 'wwan0', rsrpDbm: -100 } })
+})
+
+test('a signal is completed from the samples of its modem and cell in the two minutes before', async () => {
+  const organization = await api.newOrganization()
+  const deviceId = await newDevice(organization)
+  const startMs = Date.now() - 200_000
+  const report = (second: number, fields: Record<string, unknown>, modem: string | null = null) =>
+    store('cellular', {
+      ...{ tsMs: startMs + second * 1_000, receivedAtMs: Date.now(), deviceId, organizationId: organization.id },
+      ...{ modem, ...fields },
+    })
+  const signal = async () => {
+    const { signal, modems } = (await gps(organization, 'include=modems')).devices[0]
+    const { modem: _modem, isActive, ...ofModem } = modems[0]
+    expect({ ...ofModem, isActive }).toMatchObject({ completedFrom: signal.completedFrom, sinrDb: signal.sinrDb })
+    const { completedFrom, ts, ageMs: _ageMs, ...fields } = signal
+    const second = (time: string | null) => time && (Date.parse(time) - startMs) / 1_000
+    return { ...fields, second: second(ts), from: second(completedFrom) }
+  }
+  const cell = { rat: 'lte', plmn: '26201', cellId: '7' }
+  await report(0, { sinrDb: 30 })
+  await report(60, { ...cell, rsrpDbm: -100 })
+  await report(121, { rsrqDb: -9, operatorName: 'A' })
+  // Of a map that has just started.
+  expect(await signal()).toMatchObject({
+    ...{ rat: 'lte', plmn: '26201', operatorName: 'A', rsrpDbm: -100, rsrqDb: -9, sinrDb: null },
+    ...{ quality: 'fair', second: 121, from: 60 },
+  })
+  // Of a map that follows: several pieces between two looks.
+  await report(150, { rsrpDbm: -80 })
+  await report(151, { sinrDb: 20 })
+  const followed = { rat: 'lte', operatorName: 'A', rsrpDbm: -80, rsrqDb: -9, sinrDb: 20, quality: 'excellent' }
+  await expect.poll(signal, { timeout: 20_000 }).toMatchObject({ ...followed, second: 151, from: 60 })
+  await report(160, { ...cell, cellId: '8', rsrpDbm: -110, operatorName: 'A' })
+  const other = { rat: 'lte', rsrpDbm: -110, rsrqDb: null, sinrDb: null, operatorName: 'A', quality: 'poor' }
+  await expect.poll(signal, { timeout: 20_000 }).toMatchObject({ ...other, second: 160, from: null })
+  // Another modem completes nothing.
+  await report(170, { rat: 'lte', rsrpDbm: -90 }, 'wwan1')
+  await report(169, { sinrDb: 5, plmn: '26202' }, 'wwan2')
+  const named = async () =>
+    (await gps(organization, 'include=modems')).devices[0].modems.map(
+      ({ modem, rat, rsrpDbm, sinrDb, plmn }: Record<string, unknown>) => ({ modem, rat, rsrpDbm, sinrDb, plmn }),
+    )
+  await expect.poll(named, { timeout: 20_000 }).toEqual([
+    { modem: null, rat: 'lte', rsrpDbm: -110, sinrDb: null, plmn: '26201' },
+    { modem: 'wwan1', rat: 'lte', rsrpDbm: -90, sinrDb: null, plmn: null },
+    { modem: 'wwan2', rat: null, rsrpDbm: null, sinrDb: 5, plmn: '26202' },
+  ])
+})
+
+test('of modems without service, a map that has just started shows the one that had it last', async () => {
+  const organization = await api.newOrganization()
+  const deviceId = await newDevice(organization)
+  const report = (agoMinutes: number, modem: string, rat: string) =>
+    store('cellular', {
+      ...{ tsMs: Date.now() - agoMinutes * minuteMs, receivedAtMs: Date.now() },
+      ...{ deviceId, organizationId: organization.id, modem, rat },
+    })
+  await report(40, 'wwan0', 'lte')
+  await report(30, 'wwan1', 'lte')
+  await report(2, 'wwan1', 'none')
+  await report(1, 'wwan0', 'none')
+  expect(await deviceIn(organization, deviceId)).toMatchObject({ signal: { modem: 'wwan1', rat: 'none' } })
+  const latest = await api.call('GET', `/api/router/${deviceId}/telemetry/latest`, { token: organization.key })
+  expect(latest.body.cellular).toMatchObject({ modem: 'wwan1', rat: 'none' })
 })

@@ -60,6 +60,19 @@ describe('GET /fleet/dwells', () => {
     expect((await read(organization, '/fleet/dwells?limit=1&bbox=-179,0,179,2')).body.items).toEqual([])
   })
 
+  test('200 finds a dwell at the antimeridian in boxes of both sides', async () => {
+    const organization = await api.newOrganization()
+    const deviceId = await registerDevice(api.services.pool, organization.id)
+    const stored = [180, -180].map((lon, index) => dwell(organization, deviceId, (index + 2) * hourMs, { lat: 1, lon }))
+    await storeRows(api.questdb, 'dwell', stored)
+    const ids = stored.map(({ id }) => id)
+    for (const box of ['178,0,180,2', '-180,0,-178,2', '178,0,-178,2', '-180,0,180,2']) {
+      const { items } = (await read(organization, `/fleet/dwells?bbox=${box}`)).body
+      expect([box, items.map(({ id }: { id: string }) => id)]).toEqual([box, ids])
+    }
+    expect((await read(organization, '/fleet/dwells?bbox=-179,0,179,2')).body.items).toEqual([])
+  })
+
   /** A device that was sold: its dwells from before are stored, but its new owner does not see them. */
   async function soldDevice(dwells: number) {
     const [seller, buyer] = [await api.newOrganization(), await api.newOrganization()]

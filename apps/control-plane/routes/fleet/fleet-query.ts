@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { text, uuid } from '#core/schemas'
+import { soughtText, uuid } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
-import { includable } from '#fleet-map/queries'
+import { includable } from '#fleet-map/gps/gps-request'
 import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import type { BoundingBox } from '#telemetry/geo/geo'
 import { fieldTable } from '#telemetry/report/fields'
@@ -12,7 +12,6 @@ const maxMinutes = 129_600
 // The retention of dwells.
 const maxDwellSeconds = 34_560_000
 
-/** minLon,minLat,maxLon,maxLat; minLon may be greater than maxLon to span the antimeridian. */
 const boundingBox = z
   .string()
   .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
@@ -25,6 +24,7 @@ const boundingBox = z
     ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
     'Latitudes must be between -90 and 90, south first.',
   )
+  .describe('minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.')
   .meta({ example: '-8.6,51.8,-8.3,52.0' })
 
 /** A list of words, separated by commas or in repeated parameters. */
@@ -52,7 +52,7 @@ const deviceFilter = {
     .optional()
     .describe('Returns data of this organization only. By default, all organizations that you can read are merged.'),
   groupId: uuid().optional(),
-  tag: repeatable(text(64)).optional().describe('Can be repeated. Returns devices that have all of these tags.'),
+  tag: repeatable(soughtText(64)).optional().describe('Can be repeated. Returns devices that have all of these tags.'),
   bbox: boundingBox.optional(),
 }
 
@@ -79,7 +79,9 @@ export const gpsQuery = z
       .describe('Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.'),
     include: wordList(includable)
       .optional()
-      .describe('Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`.'),
+      .describe(
+        'Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, and `modems`: the signal of each modem of a device.',
+      ),
     cluster: flag().optional().describe('Combines devices that would overlap at `zoom`.'),
     format: z.enum(['json', 'columnar', 'geojson']).default('json'),
     since: z
@@ -123,6 +125,17 @@ export const deadZonesQuery = z.strictObject({
   ...window,
   ...past,
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
+  ...pageQuery,
+})
+
+export const tripsQuery = z.strictObject({
+  orgId: deviceFilter.orgId,
+  groupId: deviceFilter.groupId,
+  tag: deviceFilter.tag,
+  deviceId: uuid().optional(),
+  sinceMinutes: window.sinceMinutes.unwrap().optional(),
+  from: instantIn().optional(),
+  to: instantIn().optional(),
   ...pageQuery,
 })
 

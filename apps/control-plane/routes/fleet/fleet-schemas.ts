@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { instantOut } from '#core/schemas'
+import { deviceStatuses } from '#fleet/devices/status'
 import { qualities } from '#telemetry/coverage/quality'
-import { pageOf } from '../../http/schemas.ts'
+import { boundingBoxOut, pageOf } from '../../http/schemas.ts'
 
 const quality = z.enum(qualities).nullable()
 const decibels = z.number().nullable()
@@ -19,15 +20,59 @@ export const thresholdsSchema = z
 
 export const windowSchema = z.object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
 
+const position = { lat: z.number(), lon: z.number() }
+const text = z.string().nullable()
+const amount = z.number().nullable()
+
+const locationSchema = z.object({
+  ...position,
+  fix: text,
+  ts: instantOut(),
+  ageMs: z.int(),
+  accuracyM: amount,
+  speedMps: amount,
+  headingDeg: amount,
+})
+
+const signalSchema = z.object({
+  ts: instantOut(),
+  ageMs: z.int(),
+  modem: text.describe('Null for a router that does not name its modem.'),
+  rat: text,
+  plmn: text,
+  operatorName: text,
+  rsrpDbm: decibels,
+  rsrqDb: decibels,
+  sinrDb: decibels,
+  nrRsrpDbm: decibels,
+  quality,
+  qualityBasis: text,
+  alignment: text,
+  alignErrorM: amount,
+  lat: amount,
+  lon: amount,
+  completedFrom: instantOut()
+    .nullable()
+    .describe(
+      'Time of the oldest sample that gave a field. A field that the newest sample lacks is taken from samples of the same modem up to two minutes older, but not from another RAT, PLMN or cell. Null if the newest sample gave all fields.',
+    ),
+})
+
+const ongoingDwellSchema = z.object({ arrivedAt: instantOut(), durationS: z.int(), ...position, radiusM: z.number() })
+
 const deviceSchema = z
   .object({
     deviceId: z.string(),
     organizationId: z.string().optional(),
     name: z.string().optional(),
-    status: z.string().optional(),
-    location: z.looseObject({ lat: z.number().optional(), lon: z.number().optional() }).nullable().optional(),
-    signal: z.looseObject({ quality: quality.optional(), rsrpDbm: decibels.optional() }).nullable().optional(),
-    dwell: z.looseObject({ arrivedAt: z.string().optional() }).nullable().optional().describe('The ongoing dwell.'),
+    status: z.enum(deviceStatuses).optional(),
+    location: locationSchema.partial().nullable().optional(),
+    signal: signalSchema.partial().nullable().optional().describe('Of the active modem.'),
+    dwell: ongoingDwellSchema.partial().nullable().optional().describe('The ongoing dwell.'),
+    modems: z
+      .array(signalSchema.extend({ isActive: z.boolean() }))
+      .optional()
+      .describe('With `include=modems`: the modems that reported in the last 24 hours, by name.'),
   })
   .meta({ id: 'FleetDevice', description: 'With `fields`, contains only the requested fields.' })
 
@@ -50,10 +95,31 @@ const detailedCellSchema = z
     byRat: z.record(z.string(), z.int()),
     byPlmn: z.record(
       z.string(),
-      z.object({ samples: z.int().describe('Number of votes with service.'), rsrpP50Dbm: decibels, best: z.boolean() }),
+      z.object({
+        samples: z
+          .int()
+          .describe('Number of votes. A vote without service counts for the operator that the modem lost.'),
+        serviceRatio: z.number().describe('Share of the votes with service.'),
+        rsrpDbm: z.object({ p10: decibels, p50: decibels, p90: decibels }),
+        rsrpP50Dbm: decibels,
+        best: z
+          .boolean()
+          .describe('The only operator with service in 90 % of its votes, or at least 3 dB stronger than the others.'),
+      }),
     ),
   })
   .meta({ id: 'DetailedCoverageCell' })
+
+const nearSchema = z
+  .object({
+    name: z.string(),
+    country: z.string().describe('ISO 3166-1 alpha-2.'),
+    distanceKm: z.number(),
+    bearing: z.int().describe('From the town to the position, in degrees clockwise from north.'),
+  })
+  .nullable()
+  .meta({ id: 'Near' })
+  .describe('The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0).')
 
 const dwellSchema = z
   .object({
@@ -81,12 +147,40 @@ const dwellSchema = z
 export const dwellPageSchema = pageOf(
   dwellSchema
     .extend({
+      near: nearSchema,
       places: z
         .array(z.object({ id: z.string(), name: z.string() }))
         .optional()
         .describe('The places that contain the centre of the dwell. Absent if there are none.'),
     })
     .meta({ id: 'DwellInPlaces' }),
+)
+
+const tripEndSchema = z
+  .object({
+    lat: z.number(),
+    lon: z.number(),
+    near: nearSchema,
+    placeId: z.string().nullable().describe('The place that contains it, of several the first by name.'),
+  })
+  .meta({ id: 'TripEnd' })
+
+export const tripPageSchema = pageOf(
+  z
+    .object({
+      deviceId: z.string(),
+      departedAt: instantOut(),
+      arrivedAt: instantOut().nullable().describe('Null until the device dwells again.'),
+      from: tripEndSchema.describe('The centre of the dwell before, or the first fix after a gap.'),
+      to: tripEndSchema.describe('The centre of the next dwell, or the last fix before a gap or until now.'),
+      distanceM: z.number().describe('Along the curve on which signal samples are placed.'),
+      durationS: z.int().describe('Until the newest fix if the trip is not over.'),
+      gap: z.boolean().describe('A gap of more than 15 minutes between fixes split the trip.'),
+      noServiceS: z.number().nullable(),
+      rsrpP50Dbm: decibels,
+      sinrP50Db: decibels,
+    })
+    .meta({ id: 'Trip' }),
 )
 
 /** In the columnar format, each list is an object with arrays of equal length. */
@@ -121,7 +215,10 @@ const deadZoneSchema = z
     id: z.string().describe('The lowest cell index of the zone.'),
     lat: z.number(),
     lon: z.number(),
-    bbox: z.array(z.number()).length(4).describe('minLon, minLat, maxLon, maxLat.'),
+    near: nearSchema,
+    bbox: boundingBoxOut().describe(
+      'minLon, minLat, maxLon, maxLat. minLon > maxLon if the box crosses the antimeridian.',
+    ),
     cells: z.array(z.string()),
     areaKm2: z.number(),
     samples: z.int().describe('Number of votes, one per device and minute.'),

@@ -82,7 +82,8 @@ describe('GET /fleet/gps/stream', () => {
     expect(api.services.fleetMaps.streams.questions()).toBe(0)
   })
 
-  test('200 sends one event with all changes to a client that did not read for a while', async () => {
+  // These wait for the next looks of their streams, side by side.
+  test.concurrent('200 sends one event with all changes to a client that did not read for a while', async () => {
     const { organization, deviceId, move } = await organizationWithDevice()
     const [slow, quick] = [await openStream(organization.key), await openStream(organization.key)]
     for (const stream of [slow, quick]) expect(await stream.next()).toMatchObject({ event: 'snapshot' })
@@ -96,7 +97,7 @@ describe('GET /fleet/gps/stream', () => {
     await quick.close()
   })
 
-  test('an error event ends the stream of a revoked key within 5 s, but no other stream with the same query', async () => {
+  test.concurrent('an error event ends the stream of a revoked key within 5 s, but no other stream with the same query', async () => {
     const { organization, move } = await organizationWithDevice()
     const other = { id: organization.id, key: await api.newKey([organization.id], 'viewer') }
     const [revoked, kept] = [await openStream(organization.key), await openStream(other.key)]
@@ -111,7 +112,7 @@ describe('GET /fleet/gps/stream', () => {
     await kept.close()
   })
 
-  test('a stream whose key loses an organization sends a new snapshot without it', async () => {
+  test.concurrent('a stream whose key loses an organization sends a new snapshot without it', async () => {
     const [one, two] = [await organizationWithDevice(), await organizationWithDevice()]
     const key = await api.newKey([one.organization.id, two.organization.id], 'viewer')
     const stream = await openStream(key)
@@ -143,7 +144,7 @@ describe('GET /fleet/gps/stream', () => {
   })
 })
 
-test('a stream that is answered less often ends within 5 s as well when its key is revoked', async () => {
+test.concurrent('a stream that is answered less often ends within 5 s as well when its key is revoked', async () => {
   const { organization } = await organizationWithDevice()
   const { fleetMaps: fleet, readers, pool, plans, keyring, clock, authenticator } = api.services
   const streams = createGpsStreams({ fleet, readers })
@@ -182,7 +183,7 @@ describe('streams whose clients stop reading', () => {
     return { streams, opened }
   }
 
-  test('are closed after a while', async () => {
+  test.concurrent('are closed after a while', async () => {
     const { streams, opened } = await open({ stalledMs: 1_000 }, 2)
     const [reading, stalled] = opened
     await Promise.all([reading?.read(), stalled?.read()])
@@ -194,7 +195,7 @@ describe('streams whose clients stop reading', () => {
     expect(streams.size()).toBe(0)
   })
 
-  test('are closed earlier while too many bytes wait in total', async () => {
+  test.concurrent('are closed earlier while too many bytes wait in total', async () => {
     const [one, two] = await Promise.all([
       open({ maxWaitingBytes: 500, slowMs: 1_000 }, 3),
       open({ maxWaitingBytes: 1_000_000, slowMs: 1_000 }, 3),

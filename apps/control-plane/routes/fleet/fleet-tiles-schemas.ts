@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { maxTileZoom } from '#fleet-map/tiles/tile-math'
+import { boundingBoxOut } from '../../http/schemas.ts'
 
 const coordinate = z.coerce
   .number()
@@ -35,7 +36,7 @@ export const tileJsonSchema = z
     tiles: z.array(z.string()).describe('Address template of the tiles, with the query of this request.'),
     minzoom: z.int(),
     maxzoom: z.int(),
-    bounds: z.array(z.number()).length(4).describe('west, south, east, north.'),
+    bounds: boundingBoxOut().describe('west, south, east, north.'),
     vector_layers: z.array(
       z.object({
         id: z.string(),
@@ -48,11 +49,11 @@ export const tileJsonSchema = z
     fleet: z
       .object({
         devices: z.int().describe('Devices with a position.'),
-        bounds: z
-          .array(z.number())
-          .length(4)
+        bounds: boundingBoxOut()
           .nullable()
-          .describe('west, south, east, north of all positions, at most a minute old. Null without devices.'),
+          .describe(
+            'west, south, east, north: the smallest box with all positions, at most a minute old. west > east if it crosses the antimeridian. Null without devices.',
+          ),
         operators: z
           .array(z.object({ plmn: z.string(), name: z.string() }))
           .describe('Operators of recent last signals, at most 200.'),

@@ -475,7 +475,8 @@ test('GET /fleet/tiles.json describes the devices of the query: their number, bo
   })
   expect(found).toEqual({
     devices: 2,
-    bounds: [-20.25, -10.5, 170, 10],
+    // The shorter way is across the antimeridian.
+    bounds: [170, -10.5, -20.25, 10],
     operators: [{ plmn: '27201', name: 'Vodafone IE' }],
   })
   expect(await describe('rat=lte')).toMatchObject({ devices: 1, bounds: [170, -10.5, 170, -10.5] })

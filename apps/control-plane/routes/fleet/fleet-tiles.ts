@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { throwIfClosed } from '#core/errors'
+import { encodedTile } from '#fleet-map/tiles/encode'
 import { readOverview, readTile } from '#fleet-map/tiles/read-tile'
 import { tileJson } from '#fleet-map/tiles/tile-json'
 import { openTiles } from '#fleet-map/tiles/tile-request'
@@ -53,7 +54,7 @@ const tile = route({
     headers.set('ETag', content.etag)
     if (matchesNone(http.req.header('if-none-match'), content.etag)) return new Response(null, { status: 304, headers })
     throwIfClosed(http.req.raw.signal)
-    const { coding, chunks } = await fleetMaps.tiles.encoded.read(content, codingOf(http))
+    const { coding, chunks } = await encodedTile(fleetMaps.tiles.encoded, content, codingOf(http))
     headers.set('Content-Type', contentType)
     if (coding) headers.set('Content-Encoding', coding)
     return chunkedResponse(chunks, { headers })

@@ -92,7 +92,7 @@ describe('GET /fleet/gps', () => {
       signal: {
         ...{ ...radio, ts: expect.any(String), ageMs: expect.any(Number), nrRsrpDbm: null },
         ...{ quality: 'poor', qualityBasis: 'rsrpDbm', lat: 51.901, lon: -8.471 },
-        ...{ alignment: 'interpolated', alignErrorM: 12 },
+        ...{ alignment: 'interpolated', alignErrorM: 12, modem: null, completedFrom: null },
       },
       dwell: null,
     })
@@ -135,6 +135,40 @@ describe('GET /fleet/gps', () => {
       ],
     })
     expect(answer.headers.get('content-type')).toBe('application/geo+json')
+  })
+
+  test('200 with geojson splits a trail at the antimeridian', async () => {
+    const organization = await api.newOrganization()
+    const deviceId = await newDevice(organization)
+    const lons = [179, -179, 179]
+    await store(
+      'location',
+      ...lons.map((lon, index) => row(organization, deviceId, (3 - index) * minuteMs, fixAt(-17, lon))),
+    )
+    const { body } = await gps(organization, 'format=geojson&include=trails&sinceMinutes=10')
+    const [, trail] = body.features
+    expect(trail).toMatchObject({
+      geometry: {
+        type: 'MultiLineString',
+        coordinates: [
+          [
+            [179, -17],
+            [180, -17],
+          ],
+          [
+            [-180, -17],
+            [-179, -17],
+            [-180, -17],
+          ],
+          [
+            [180, -17],
+            [179, -17],
+          ],
+        ],
+      },
+      properties: { feature: 'trail', deviceId },
+    })
+    expect(trail.properties.ts.map((part: string[]) => part.length)).toEqual([2, 3, 2])
   })
 
   test('200 filters by bbox, tag, group, rat and plmn', async () => {
@@ -406,6 +440,7 @@ describe('GET /fleet/dwells', () => {
           fixCount: 3,
           gap: false,
         },
+        near: { name: 'Yamrat', country: 'NG', distanceKm: expect.any(Number), bearing: expect.any(Number) },
         departedAt: new Date(nowMs - 2 * hourMs).toISOString(),
         firstOutsideAt: new Date(nowMs - 2 * hourMs + 5_000).toISOString(),
         durationS: expect.closeTo(3600, -1),

@@ -4,12 +4,12 @@ import { readCoverage } from '#fleet-map/coverage/coverage'
 import { listDeadZones } from '#fleet-map/coverage/dead-zones'
 import { readForecast } from '#fleet-map/coverage/forecast'
 import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
+import { thresholds } from '#fleet-map/coverage/thresholds'
 import { listDwells } from '#fleet-map/dwells/dwells'
+import { listTrips } from '#fleet-map/dwells/trips'
 import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
-import { readGps } from '#fleet-map/gps/gps-picture'
-import { type GpsCursor, openGps } from '#fleet-map/gps/gps-request'
-import type { GpsQuery } from '#fleet-map/queries'
-import { thresholds } from '#fleet-map/thresholds'
+import { type GpsCursor, type GpsQuery, openGps } from '#fleet-map/gps/gps-request'
+import { readGps } from '#fleet-map/gps/map-data'
 import { chunkedResponse } from '#http/chunked-body'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
@@ -21,7 +21,7 @@ import { requestReader } from '../../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import { hidden, planned } from './fleet-answers.ts'
 import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
-import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery, signalTrendQuery } from './fleet-query.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery, signalTrendQuery, tripsQuery } from './fleet-query.ts'
 import {
   coverageSchema,
   deadZonePageSchema,
@@ -29,6 +29,7 @@ import {
   gpsSchema,
   signalTrendSchema,
   thresholdsSchema,
+  tripPageSchema,
 } from './fleet-schemas.ts'
 
 const tag = 'Fleet GPS'
@@ -56,7 +57,7 @@ const gps = route({
   path: '/fleet/gps',
   summary: 'Get device positions, signal, coverage and dwells',
   description:
-    'Returns devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. With `since`, the response contains only changes.',
+    'Returns devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. With `since`, the response contains only changes. In GeoJSON, cells and trails are split at the antimeridian (RFC 7946, 3.1.9); the property `ts` of a trail has the time of each position, in one list for each part.',
   tag,
   access: 'fleet:read',
   query: gpsQuery,
@@ -77,19 +78,19 @@ const gps = route({
     const position = query.cursor === undefined ? undefined : cursors.open(query.cursor, boundTo(input))
     const cursor = position === undefined ? undefined : (JSON.parse(position) as GpsCursor)
     const request = await openGps(ctx, query, cursor)
-    const picture = await readGps(ctx, fleetMaps, requestReader(input), request)
-    const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
-    if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
+    const data = await readGps(ctx, fleetMaps, requestReader(input), request)
+    const headers = new Headers({ ETag: data.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
+    if (matchesNone(http.req.header('if-none-match'), data.etag)) return new Response(null, { status: 304, headers })
     throwIfClosed(http.req.raw.signal)
-    const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
-    const key = `${picture.etag} ${nextCursor && ctx.principal.id}`
-    const answer = fleetMaps.answers.share(key, ctx.principal.rateLimit.key, async function* () {
-      yield* jsonChunks(await gpsBody(picture, request, nextCursor))
-    })
+    const nextCursor = data.next && cursors.seal(JSON.stringify(data.next), boundTo(input))
+    const key = `${data.etag} ${nextCursor && ctx.principal.id}`
     const coding = chooseCoding(http.req.header('accept-encoding'))
+    const chunks = await fleetMaps.answers.read(key, ctx.principal.rateLimit.key, coding, async function* () {
+      yield* jsonChunks(await gpsBody(data, request, nextCursor))
+    })
     headers.set('Content-Type', gpsContentTypes[query.format])
     if (coding) headers.set('Content-Encoding', coding)
-    return chunkedResponse(await answer(coding), { headers })
+    return chunkedResponse(chunks, { headers })
   },
 })
 
@@ -151,6 +152,28 @@ const dwells = route({
     const { ctx, services, query } = input
     const reader = requestReader(input)
     return pageReply(input, await reader.heavy(() => listDwells(ctx, services.fleetMaps, reader, query, after)))
+  },
+})
+
+const trips = route({
+  method: 'get',
+  path: '/fleet/trips',
+  summary: 'List trips',
+  description:
+    'A trip is the way of a device from a dwell to its next one. A gap of more than 15 minutes between fixes splits it into trips with `gap: true`. Without `from` and `to`, returns the trips of the last 24 hours. The window is that of the departure from a dwell.',
+  tag,
+  access: 'fleet:read',
+  query: tripsQuery,
+  answers: {
+    200: { description: 'Trips, newest departure from a dwell first.', schema: tripPageSchema },
+    ...planned,
+    ...hidden,
+  },
+  async handle(input) {
+    const { after } = pageRequest(input)
+    const { ctx, services, query } = input
+    const reader = requestReader(input)
+    return pageReply(input, await reader.heavy(() => listTrips(ctx, services.fleetMaps, reader, query, after)))
   },
 })
 
@@ -233,4 +256,14 @@ const signalThresholds = route({
   handle: async () => ({ status: 200, body: thresholds }),
 })
 
-export const fleetRoutes: Route[] = [gps, stream, coverage, deadZones, signalTrend, forecast, dwells, signalThresholds]
+export const fleetRoutes: Route[] = [
+  gps,
+  stream,
+  coverage,
+  deadZones,
+  signalTrend,
+  forecast,
+  dwells,
+  trips,
+  signalThresholds,
+]

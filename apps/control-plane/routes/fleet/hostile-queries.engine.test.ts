@@ -89,7 +89,7 @@ test.each(reads)('GET $path answers no query with a 5xx', async ({ path, names }
 
 test('empty windows and extreme times do not return 5xx', async () => {
   const times = ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2026-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59']
-  for (const path of [`/api/router/${deviceId}/telemetry/history`, '/fleet/dwells']) {
+  for (const path of [`/api/router/${deviceId}/telemetry/history`, '/fleet/dwells', '/fleet/trips']) {
     for (const from of times) {
       for (const to of times) {
         for (const more of [

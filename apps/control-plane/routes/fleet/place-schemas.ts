@@ -1,28 +1,45 @@
 import { z } from 'zod'
-import { instantOut, uuid } from '#core/schemas'
+import { onlyRing } from '#telemetry/geo/antimeridian'
 import { type Area, ringFault } from '#telemetry/geo/area'
-import { listOf } from '../../http/schemas.ts'
+import { geoJson, geoJsonObject, latitude, longitude, position, toLonLat, withEntries } from './geojson-schemas.ts'
 
 const maxVertices = 500
 
-const longitude = z.number().min(-180).max(180)
-const latitude = z.number().min(-90).max(90)
+type Ring = readonly (readonly [lon: number, lat: number])[]
+
+const addFault = (ring: Ring, { addIssue }: z.core.$RefinementCtx): void => {
+  const fault = ring.length > maxVertices + 1 ? `Send at most ${maxVertices} vertices.` : ringFault(ring)
+  if (fault) addIssue({ code: 'custom', message: fault, params: { code: 'invalid_area' } })
+}
+
 const ring = z
-  .array(z.tuple([longitude, latitude]))
+  .array(position)
   .min(4)
   .max(maxVertices + 1)
-  .superRefine((positions, check) => {
-    const fault = ringFault(positions)
-    if (fault) check.addIssue({ code: 'custom', message: fault, params: { code: 'invalid_area' } })
+  .transform((sent, check): Ring => {
+    const positions = sent.map(toLonLat)
+    addFault(positions, check)
+    return positions
   })
-  .describe(`[longitude, latitude] positions; the last equals the first. At most ${maxVertices} vertices.`)
+  .describe(
+    `[longitude, latitude] positions; the last equals the first. At most ${maxVertices} vertices. Altitudes are ignored.`,
+  )
+const rings = z.array(ring).min(1).max(1, 'Send one ring. Polygons with holes are not supported.')
 
-const polygon = z.strictObject({
-  type: z.literal('Polygon'),
-  coordinates: z
-    .array(listOf(maxVertices + 1, ring))
-    .min(1)
-    .max(1, 'Send one ring. Polygons with holes are not supported.'),
+const polygon = geoJsonObject('Polygon', { coordinates: rings })
+// QGIS and others write every polygon as a MultiPolygon.
+const multiPolygon = geoJsonObject('MultiPolygon', { coordinates: z.array(rings) })
+
+const polygonArea = geoJson(
+  z.discriminatedUnion('type', [polygon, multiPolygon]),
+  'An area is a Polygon or a Circle. Send a GeoJSON Polygon, alone, in a Feature or in a collection.',
+).transform((geometries, check): Area => {
+  const polygons = geometries.flatMap((sent) => (sent.type === 'Polygon' ? [sent.coordinates] : sent.coordinates))
+  const rings = polygons.map(([ring = []]) => ring)
+  const whole = onlyRing(rings)?.map(([lon, lat]) => [lon, lat] as const)
+  if (!whole) check.addIssue({ code: 'custom', path: ['type'], message: `Send one polygon, got ${rings.length}.` })
+  else if (rings.length > 1) addFault(whole, check)
+  return { type: 'Polygon', coordinates: [whole ?? []] }
 })
 
 const circle = z.strictObject({
@@ -33,21 +50,6 @@ const circle = z.strictObject({
 })
 
 /** An area in a request body. */
-export const areaIn = z
-  .discriminatedUnion('type', [polygon, circle])
-  .transform((area): Area => area)
-  .describe('A GeoJSON Polygon (RFC 7946) with one ring, or a circle.')
-
-export const placeSchema = z
-  .object({
-    id: uuid(),
-    name: z.string(),
-    area: z.union([
-      z.object({ type: z.literal('Polygon'), coordinates: z.array(z.array(z.array(z.number()))) }),
-      z.object({ type: z.literal('Circle'), lat: z.number(), lon: z.number(), radiusM: z.number() }),
-    ]),
-    tags: z.array(z.string()),
-    createdAt: instantOut(),
-    updatedAt: instantOut(),
-  })
-  .meta({ id: 'Place' })
+export const areaIn = withEntries(10 * maxVertices, z.discriminatedUnion('type', [polygonArea, circle])).describe(
+  'A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count as one. Altitudes, `bbox`, `crs` and properties are ignored.',
+)

@@ -51,9 +51,61 @@ describe('POST /orgs/:orgId/places', () => {
     expect(polygon).toMatchObject({ status: 201, body: { area: square(8, 50), tags: [] } })
   })
 
+  test('201 answers a polygon across the antimeridian in its parts, and keeps it whole', async () => {
+    const across = square(179, -18)
+    across.coordinates[0]?.splice(1, 2, [-179, -18], [-179, -17])
+    const { created, path, one, key } = await newPlace({ name: 'Lagoon', area: across })
+    expect(created).toMatchObject({ status: 201, body: { area: { type: 'MultiPolygon' } } })
+    const { area } = created.body
+    const rings: [number, number][][] = area.coordinates.flat()
+    const spans = rings.map((ring) => ring.map(([lon]) => lon)).map((lons) => [Math.min(...lons), Math.max(...lons)])
+    expect(spans.sort()).toEqual([
+      [-180, -179],
+      [179, 180],
+    ])
+    const renamed = await api.call('PATCH', one, { token: key, json: { name: 'Reef' } })
+    expect(renamed).toMatchObject({ status: 200, body: { name: 'Reef', area } })
+    expect((await api.call('GET', one, { token: key })).body.area).toEqual(area)
+    expect((await api.call('GET', path, { token: key })).body.items).toMatchObject([{ area }])
+    const { rows } = await api.services.pool.query(
+      `SELECT place_contains(place, -17.5, 179.5) AND place_contains(place, -17.5, -179.5) AS "isWhole", area
+       FROM place WHERE id = $1`,
+      [created.body.id],
+    )
+    expect(rows).toEqual([{ isWhole: true, area: across }])
+    const returned = await api.call('PATCH', one, { token: key, json: { area } })
+    expect(returned).toMatchObject({ status: 200, body: { area: { type: 'MultiPolygon' } } })
+    const corners = (sent: typeof area) => new Set(sent.coordinates.flat(2).map(String))
+    expect(corners(returned.body.area)).toEqual(corners(area))
+  })
+
+  test('201 for GeoJSON of other programs: altitudes, bbox, features, and a MultiPolygon of one polygon', async () => {
+    const { key, path } = await newPlace()
+    const [ring = []] = square(8, 50).coordinates
+    const raised = { type: 'Polygon', bbox: [8, 50, 9, 51], coordinates: [ring.map((corner) => [...corner, 0])] }
+    const feature = { type: 'Feature', properties: { name: 'Port' }, geometry: raised }
+    const areas = [
+      raised,
+      { type: 'MultiPolygon', coordinates: [raised.coordinates] },
+      feature,
+      { type: 'FeatureCollection', features: [feature] },
+      { type: 'GeometryCollection', geometries: [raised] },
+    ]
+    for (const area of areas) {
+      const { status, body } = await api.call('POST', path, { token: key, json: { name: crypto.randomUUID(), area } })
+      expect([status, body.area]).toEqual([201, square(8, 50)])
+    }
+  })
+
   test.each<[string, Record<string, unknown>, RegExp]>([
     ['no area', { name: 'A' }, /\/area/],
     ['an unknown type', { name: 'A', area: { type: 'MultiPolygon', coordinates: [] } }, /\/area\/type/],
+    [
+      'two polygons',
+      { name: 'A', area: { type: 'MultiPolygon', coordinates: [square(0, 0).coordinates, square(2, 2).coordinates] } },
+      /Send one polygon, got 2/,
+    ],
+    ['a line', { name: 'A', area: { type: 'Feature', geometry: { type: 'LineString' } } }, /\/area\/geometry\/type/],
     ['a negative radius', { name: 'A', area: { ...circle, radiusM: -1 } }, /\/area\/radiusM/],
     ['a latitude of 91', { name: 'A', area: { ...circle, lat: 91 } }, /\/area\/lat/],
     [

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { text, uuid } from '#core/schemas'
+import { newTag, soughtText, text, uuid } from '#core/schemas'
 import { createPlace, deletePlace, updatePlace } from '#fleet-map/places/change'
-import type { PlaceRevision } from '#fleet-map/places/place'
+import { type PlaceRevision, placeSchema } from '#fleet-map/places/place'
 import { getPlace, listPlaces } from '#fleet-map/places/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { noContent, type Route, route } from '../../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery, repeatable } from '../../http/schemas.ts'
-import { areaIn, placeSchema } from './place-schemas.ts'
+import { areaIn } from './place-schemas.ts'
 
 const tag = 'Places'
 const params = z.object({ orgId: uuid(), id: uuid() })
-const tags = () => distinct(text(64), 20)
+const maxTags = 20
 const one = { description: 'The place.', schema: placeSchema, headers: ['ETag'] }
 const nameTaken = { 409: { description: 'Another place in the organization has this name.' } }
 const area = { type: 'Circle', lat: 51.95, lon: 4.05, radiusM: 800 }
@@ -28,18 +28,15 @@ export const placeRoutes: Route[] = [
     access: 'fleet:read',
     params: orgParams,
     query: z.strictObject({
-      tag: repeatable(text(64)).optional().describe('Can be repeated. Returns places that have all of these tags.'),
+      tag: repeatable(soughtText(64))
+        .optional()
+        .describe('Can be repeated. Returns places that have all of these tags.'),
       ...pageQuery,
     }),
     answers: { 200: { description: 'Places, newest first.', schema: pageOf(placeSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listPlaces(input.ctx, {
-          organizationId: input.params.orgId,
-          tags: input.query.tag ?? [],
-          page: pageRequest(input),
-        }),
+    handle: (input) =>
+      paged(input, (page) =>
+        listPlaces(input.ctx, { organizationId: input.params.orgId, tags: input.query.tag ?? [], page }),
       ),
   }),
   route({
@@ -50,7 +47,7 @@ export const placeRoutes: Route[] = [
     tag,
     access: 'place:write',
     params: orgParams,
-    body: z.strictObject({ name: text(), area: areaIn, tags: tags().optional() }),
+    body: z.strictObject({ name: text(), area: areaIn, tags: distinct(newTag(), maxTags).optional() }),
     idempotent: 'replay',
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
@@ -85,7 +82,11 @@ export const placeRoutes: Route[] = [
     access: 'place:write',
     params,
     body: z
-      .strictObject({ name: text().optional(), area: areaIn.optional(), tags: tags().optional() })
+      .strictObject({
+        name: text().optional(),
+        area: areaIn.optional(),
+        tags: distinct(soughtText(64), maxTags).optional(),
+      })
       .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
     answers: { 200: one, ...writeErrors, ...nameTaken, ...preconditionFailed },
     example: { body: { area } },
@@ -112,9 +113,7 @@ export const placeRoutes: Route[] = [
       409: { description: 'An alert rule uses the place (`place_in_use`).' },
       ...preconditionFailed,
     },
-    handle: async ({ ctx, params: { orgId, id }, http }) => {
-      await deletePlace(ctx, { organizationId: orgId, placeId: id, precondition: expecting(http, tagOf) })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params: { orgId, id }, http }) =>
+      noContent(deletePlace(ctx, { organizationId: orgId, placeId: id, precondition: expecting(http, tagOf) })),
   }),
 ]

@@ -1,23 +1,12 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-import { deleteView, listViews, saveView } from '#fleet-map/views/saved-views'
+import { text, uuid } from '#core/schemas'
+import { deleteView, listViews, savedViewSchema, saveView } from '#fleet-map/views/saved-views'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 
 const tag = 'Saved views'
-
-const viewSchema = z
-  .object({
-    id: uuid(),
-    name: z.string(),
-    place: z.string().describe('The address of the view after `#/`.'),
-    shared: z.boolean().describe('True if everybody in the organization sees the view.'),
-    isOwn: z.boolean().describe('True if you saved the view.'),
-    createdAt: instantOut(),
-  })
-  .meta({ id: 'SavedView' })
 
 /** Routes of the views of the web page that callers saved. */
 export const savedViewRoutes: Route[] = [
@@ -30,9 +19,8 @@ export const savedViewRoutes: Route[] = [
     access: 'fleet:read',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Views, newest first.', schema: pageOf(viewSchema) } },
-    handle: async (input) =>
-      pageReply(input, await listViews(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    answers: { 200: { description: 'Views, newest first.', schema: pageOf(savedViewSchema) } },
+    handle: (input) => paged(input, (page) => listViews(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -53,15 +41,13 @@ export const savedViewRoutes: Route[] = [
     }),
     idempotent: 'replay',
     answers: {
-      201: { description: 'The view.', schema: viewSchema },
+      201: { description: 'The view.', schema: savedViewSchema },
       ...writeErrors,
       ...limitReached('savedViews'),
     },
     example: { body: { name: 'Night shift', place: 'map?tag=truck&metric=sinr', shared: true } },
-    handle: async ({ ctx, params: { orgId }, body }) => ({
-      status: 201,
-      body: await saveView(ctx, { organizationId: orgId, ...body }),
-    }),
+    handle: async ({ ctx, params: { orgId }, body }) =>
+      created(await saveView(ctx, { organizationId: orgId, ...body })),
   }),
   route({
     method: 'delete',
@@ -72,9 +58,6 @@ export const savedViewRoutes: Route[] = [
     access: 'fleet:read',
     params: z.object({ orgId: uuid(), id: uuid() }),
     answers: { 204: { description: 'The view was deleted.' }, ...writeErrors },
-    handle: async ({ ctx, params: { orgId, id } }) => {
-      await deleteView(ctx, { organizationId: orgId, viewId: id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params: { orgId, id } }) => noContent(deleteView(ctx, { organizationId: orgId, viewId: id })),
   }),
 ]

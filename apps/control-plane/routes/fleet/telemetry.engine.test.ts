@@ -64,6 +64,43 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     expect(body.system).toBeNull()
   })
 
+  test('200 returns the samples of the active modem, and of each modem of the last day', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const connection = (agoMs: number, modem: string, state: string) =>
+      row(agoMs, { modem, interface: modem, state, latencyMs: agoMs / 1_000 })
+    const latest = async () => (await read(organization.key, deviceId, 'latest')).body
+    await store('cellular', [
+      row(30 * hourMs, { modem: 'old', rat: 'lte' }),
+      row(2 * minuteMs, { rat: 'lte', rsrpDbm: -90 }),
+    ])
+    expect((await latest()).modems).toMatchObject([{ modem: null, isActive: true, cellular: { rsrpDbm: -90 } }])
+
+    // Without a connection, the modem with the newest service is active.
+    await store('cellular', [
+      row(minuteMs, { modem: 'a', rat: 'none' }),
+      row(90_000, { modem: 'b', rat: 'lte', rsrpDbm: -101 }),
+      row(100_000, { modem: 'c', rat: 'lte', rsrpDbm: -102 }),
+    ])
+    expect(await latest()).toMatchObject({ cellular: { modem: 'b', rsrpDbm: -101 }, connection: null })
+    // The one that was connected last is active.
+    await store('connection', [
+      connection(4 * minuteMs, 'c', 'connected'),
+      connection(5 * minuteMs, 'b', 'connected'),
+      connection(3 * minuteMs, 'b', 'disconnected'),
+    ])
+    const body = await latest()
+    expect(body).toMatchObject({
+      cellular: { modem: 'c', rsrpDbm: -102 },
+      connection: { modem: 'c', state: 'connected', simPlmn: null },
+      modems: [
+        { modem: null, isActive: false, cellular: { rsrpDbm: -90 }, connection: null },
+        { modem: 'a', isActive: false, cellular: { rat: 'none' } },
+        { modem: 'b', isActive: false, connection: { state: 'disconnected', simPlmn: null } },
+        { modem: 'c', isActive: true, cellular: { rsrpDbm: -102 } },
+      ],
+    })
+  })
+
   test('a sample in a dwell of several days has the age of its fix, as documented', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const fixAgeMs = 4 * 24 * hourMs
@@ -71,6 +108,51 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     const { body } = await read(organization.key, deviceId, 'latest')
     // The call also fails if the answer differs from the documented one.
     expect(body.cellular).toMatchObject({ alignment: 'dwell', fixAgeMs })
+  })
+
+  test('200 completes a sample by field, from up to two minutes before and of the same cell', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const newestMs = 10_000
+    const cell = { rat: 'lte', plmn: '26201', cellId: '100' }
+    await store('cellular', [
+      row(newestMs, { rssiDbm: -70, alignedLat: 1, alignedLon: 2 }),
+      row(newestMs + 1_000, { rat: 'lte' }),
+      row(newestMs + 5_000, { ...cell, rsrpDbm: -100, sinrDb: 3, rssiDbm: -60, operatorName: 'A' }),
+      row(newestMs + 60_000, { ...cell, cellId: '99', rsrqDb: -9 }),
+      row(newestMs + 61_000, { ...cell, band: 'B3' }),
+    ])
+    await store('connection', [
+      row(newestMs, { rxBytes: 5 }),
+      row(newestMs + 119_000, { state: 'connected', rat: 'lte' }),
+      row(newestMs + 121_000, { apn: 'old' }),
+    ])
+    await store('system', [row(newestMs, { cpuPct: 3 }), row(newestMs + 2 * minuteMs + 1_000, { uptimeS: 5 })])
+    await store('location', [
+      row(newestMs, { lat: 51, lon: -8, usable: true }),
+      row(newestMs + 1_000, { lat: 51, lon: -8, usable: true, speedMps: 4, accuracyM: 3 }),
+      row(newestMs + 2_000, { lat: 0, lon: 0, usable: false, altitudeM: 9 }),
+    ])
+    const { body } = await read(organization.key, deviceId, 'latest')
+    const agoOf = ({ ts, completedFrom }: { ts: string; completedFrom: string }) =>
+      Math.round((Date.parse(ts) - Date.parse(completedFrom)) / 1_000)
+    expect(body.cellular).toMatchObject({
+      ...{ ...cell, rsrpDbm: -100, sinrDb: 3, rssiDbm: -70, operatorName: 'A', lat: 1, lon: 2 },
+      // The cell before was another one.
+      ...{ rsrqDb: null, band: null, quality: 'fair', qualityBasis: 'rsrpDbm' },
+    })
+    expect(agoOf(body.cellular)).toBe(5)
+    expect(body.connection).toMatchObject({ rxBytes: 5, state: 'connected', rat: 'lte', apn: null })
+    expect(body.system).toMatchObject({ cpuPct: 3, uptimeS: null, completedFrom: null })
+    expect(body.location).toMatchObject({ speedMps: 4, accuracyM: null, altitudeM: null })
+    expect(agoOf(body.location)).toBe(1)
+  })
+
+  test('200 completes the sample of a router that reports several times a second', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const rows = Array.from({ length: 600 }, (_, index) => row(10_000 + index * 200, { rsrpDbm: -90 }))
+    await store('cellular', [...rows, row(10_000 + 119_000 + 50, { band: 'B7' }), row(10_000 + 30_050, { rat: 'lte' })])
+    const { body } = await read(organization.key, deviceId, 'latest')
+    expect(body.cellular).toMatchObject({ rsrpDbm: -90, rat: 'lte', band: 'B7' })
   })
 
   test('200 returns samples from weeks ago', async () => {
@@ -288,4 +370,126 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
       body: { code: 'invalid_cursor' },
     })
   })
+})
+
+describe('GET /api/router/:deviceId/telemetry/data-use', () => {
+  const mega = 1_000_000
+  test('200 returns what each modem and interface received and sent in the window', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const uplink = (
+      modem: string | null,
+      name: string | null,
+      ...counters: [agoMinutes: number, rx?: number | undefined, tx?: number][]
+    ) =>
+      store(
+        'connection',
+        counters.map(([ago, rx, tx]) =>
+          row(ago * minuteMs, {
+            ...{ modem, interface: name },
+            rxBytes: rx === undefined ? null : rx * mega,
+            txBytes: tx === undefined ? null : tx * mega,
+          }),
+        ),
+      )
+    // The sample before the window is less than an hour older, that of wwan1 is older.
+    await uplink('wwan0', 'wan', [70, 5, 1], [50, 15, 2], [40, 1_000, 3], [30, 4, 4])
+    await uplink('wwan0', 'lan', [50, 900, 0], [30, 1_000, 0])
+    await uplink('wwan1', 'wan', [150, 100, 0], [50, 4_290, 0], [40, 2, 1], [20], [10, 3, 1])
+    await uplink(null, null, [20, undefined, 7], [10, undefined, 8])
+    await uplink('silent', null, [20], [10])
+    const { status, body } = await read(organization.key, deviceId, 'data-use?sinceMinutes=60')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ deviceId, window: { requestedMinutes: 60, limitedBy: null } })
+    expect(body.items).toEqual([
+      { modem: null, interface: null, rxBytes: null, txBytes: mega },
+      { modem: 'wwan0', interface: 'lan', rxBytes: 100 * mega, txBytes: 0 },
+      { modem: 'wwan0', interface: 'wan', rxBytes: (10 + 985 + 4) * mega, txBytes: 3 * mega },
+      // The counter has wrapped at 2^32.
+      { modem: 'wwan1', interface: 'wan', rxBytes: 2 ** 32 - 4_290 * mega + 3 * mega, txBytes: mega },
+    ])
+    const [from, to] = [45, 25].map((agoMinutes) => new Date(Date.now() - agoMinutes * minuteMs).toISOString())
+    const past = await read(organization.key, deviceId, `data-use?from=${from}&to=${to}`)
+    expect(past.body.items).toContainEqual({ modem: 'wwan0', interface: 'wan', rxBytes: 989 * mega, txBytes: 2 * mega })
+    expect((await read(organization.key, deviceId, 'data-use')).body.window.requestedMinutes).toBe(1_440)
+  })
+
+  test('200 counts for each owner what the device used while it had it, within the plan', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice('free')
+    const buyer = await api.newOrganization()
+    const both = await api.newKey([organization.id, buyer.id], scopes)
+    await transferDevice(api.services.pool, deviceId, buyer.id, Date.now() - hourMs)
+    const count = (agoMinutes: number, rxBytes: number) => ({ ...row(agoMinutes * minuteMs, { rxBytes }) })
+    const bought = (agoMinutes: number, rxBytes: number) => ({
+      ...count(agoMinutes, rxBytes),
+      organizationId: buyer.id,
+    })
+    await store('connection', [count(1_500, 1), count(90, 100), count(80, 130), bought(50, 1_000), bought(40, 1_200)])
+    const used = async (key: string) => {
+      const { window, items } = (await read(key, deviceId, 'data-use?sinceMinutes=2880')).body
+      return [window.limitedBy, items.map(({ rxBytes }: { rxBytes: number }) => rxBytes)]
+    }
+    expect(await used(organization.key)).toEqual(['plan', [30]])
+    expect(await used(buyer.key)).toEqual([null, [200]])
+    expect(await used(both)).toEqual([null, [230]])
+  })
+
+  test('400 for an invalid window, 401, 403 and 404 as for the other reads', async () => {
+    const { organization, deviceId } = await organizationWithDevice()
+    const stranger = await api.newOrganization()
+    const unread = await api.newKey([organization.id], ['device:read'])
+    for (const query of ['sinceMinutes=0', 'sinceMinutes=5&from=2026-01-01T00:00:00Z', 'limit=5'])
+      expect(await read(organization.key, deviceId, `data-use?${query}`)).toMatchObject({ status: 400 })
+    const path = `router/${deviceId}/telemetry/data-use`
+    expect(await api.call('GET', `/api/${path}`)).toMatchObject({ status: 401 })
+    expect(await read(unread, deviceId, 'data-use')).toMatchObject({ status: 403 })
+    expect(await read(stranger.key, deviceId, 'data-use')).toMatchObject({ status: 404 })
+    expect(
+      await api.call('GET', `/api/teapot/${deviceId}/telemetry/data-use`, { token: organization.key }),
+    ).toMatchObject({
+      status: 404,
+    })
+  })
+})
+
+test('history returns every sample of one millisecond over pages of any size, and those of one modem', async () => {
+  const { organization, deviceId, row } = await organizationWithDevice()
+  const base = row(minuteMs)
+  const at = (secondsBefore: number, fields: Record<string, unknown>): StoredRow => ({
+    ...base,
+    tsMs: base.tsMs - secondsBefore * 1_000,
+    ...fields,
+  })
+  const modems = ['wwan1', null, 'wwan0']
+  await store(
+    'cellular',
+    [0, 1, 2].flatMap((second) => modems.map((modem) => at(second, { modem, rsrpDbm: -90 }))),
+  )
+  await store(
+    'connection',
+    [0, 1].flatMap((second) => ['lan', 'wan'].map((uplink) => at(second, { modem: 'wwan0', interface: uplink }))),
+  )
+  type Item = { kind: string; ts: string; modem: string | null; interface?: string }
+  const nameOf = ({ kind, ts, modem, interface: uplink }: Item) =>
+    [(base.tsMs - Date.parse(ts)) / 1_000, kind, modem, uplink].join(' ')
+  const all = (await read(organization.key, deviceId, 'history')).body.items.map(nameOf)
+  expect(all).toHaveLength(13)
+  expect(new Set(all).size).toBe(13)
+  for (const limit of [1, 2, 4]) {
+    const found: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await read(organization.key, deviceId, `history?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      found.push(...body.items.map(nameOf))
+      cursor = body.nextCursor
+    }
+    expect(found).toEqual(all)
+  }
+  const ofModem = (await read(organization.key, deviceId, 'history?modem=wwan0')).body.items
+  expect(ofModem.map(({ kind }: Item) => kind).sort()).toEqual([
+    ...Array(3).fill('cellular'),
+    ...Array(4).fill('connection'),
+  ])
+  const path = `/api/router/${deviceId}/telemetry/history?kind=cellular&modem=wwan1&format=csv`
+  const csv = await (await api.fetch(path, { headers: { authorization: `Bearer ${organization.key}` } })).text()
+  expect(csv.split('\r\n')[0]).toContain(',modem,')
+  expect(csv.trim().split('\r\n')).toHaveLength(4)
 })

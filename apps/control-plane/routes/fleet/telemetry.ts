@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { notFound } from '#core/errors'
 import { instantOut } from '#core/schemas'
+import { readDeviceDataUse } from '#reads/data-use'
+import { type HistoryCursor, openHistory, type ReadWindow } from '#reads/history'
+import { readLatest } from '#reads/latest'
 import { qualities } from '#telemetry/coverage/quality'
 import { type Kind, kinds } from '#telemetry/report/fields'
 import { alignments } from '#telemetry/report/rows'
@@ -9,9 +12,7 @@ import { guardedStream } from '../../http/guarded-stream.ts'
 import { requestReader, sharedReader } from '../../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import { instantIn } from '../../http/schemas.ts'
-import { type HistoryCursor, openHistory } from '../../telemetry/history.ts'
-import { historyText, streamTypes } from '../../telemetry/history-stream.ts'
-import { readLatest } from '../../telemetry/latest.ts'
+import { historyText, streamTypes } from './history-text.ts'
 
 const params = z.object({
   modelSegment: z.string().meta({ description: 'The router model this installation serves.', example: 'router' }),
@@ -45,16 +46,37 @@ const recordSchema = (kind: Kind, members: Record<string, z.ZodType>) =>
   z.object({ ...members, tsCorrected: z.boolean(), ...recordFieldsSchema(kind).shape, ...extras[kind] })
 
 const snapshotOf = (kind: Kind) =>
-  recordSchema(kind, { ts: instantOut(), ageMs: z.number(), receivedAt: instantOut() }).nullable()
+  recordSchema(kind, {
+    ts: instantOut(),
+    ageMs: z.number(),
+    receivedAt: instantOut(),
+    completedFrom: instantOut()
+      .nullable()
+      .describe(
+        'Time of the oldest sample that gave a field. A field that the newest sample lacks is taken from samples up to two minutes older, but not from another RAT, PLMN or cell. Null if the newest sample gave all fields.',
+      ),
+  }).nullable()
 
 const latestSchema = z
   .object({
     deviceId: z.string(),
     asOf: instantOut(),
-    connection: snapshotOf('connection'),
-    cellular: snapshotOf('cellular'),
+    connection: snapshotOf('connection').describe('Of the active modem.'),
+    cellular: snapshotOf('cellular').describe('Of the active modem.'),
     system: snapshotOf('system'),
     location: snapshotOf('location').describe('The newest usable fix.'),
+    modems: z
+      .array(
+        z.object({
+          modem: z.string().nullable().describe('Null for a router that does not name its modem.'),
+          isActive: z.boolean(),
+          cellular: snapshotOf('cellular'),
+          connection: snapshotOf('connection'),
+        }),
+      )
+      .describe(
+        'The modems that reported in the last 24 hours, by name. The active one was connected last, if that was in the last 15 minutes; otherwise it had service last.',
+      ),
   })
   .meta({ id: 'LatestTelemetry' })
 
@@ -66,37 +88,69 @@ const itemSchema = z.union([
     .describe('With `stepSeconds`: the statistics of one kind in one step. `ts` is the start of the step.'),
 ])
 
+const windowSchema = z.object({
+  from: instantOut(),
+  to: instantOut(),
+  requestedMinutes: z.int(),
+  limitedBy: z.literal('plan').nullable(),
+})
+const windowView = ({ fromMs, toMs, requestedMinutes, limitedBy }: ReadWindow) => ({
+  ...{ from: new Date(fromMs), to: new Date(toMs), requestedMinutes, limitedBy },
+})
+
 const historySchema = z
   .object({
     deviceId: z.string(),
-    window: z.object({
-      from: instantOut(),
-      to: instantOut(),
-      requestedMinutes: z.int(),
-      limitedBy: z.literal('plan').nullable(),
-    }),
+    window: windowSchema,
     items: z.array(itemSchema),
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'TelemetryHistory' })
 
+const dataUseSchema = z
+  .object({
+    deviceId: z.string(),
+    window: windowSchema,
+    items: z
+      .array(
+        z.object({
+          modem: z.string().nullable().describe('Null for a router that does not name its modem.'),
+          interface: z.string().nullable(),
+          rxBytes: z.number().nullable().describe('Received bytes. Null if the router did not send this counter.'),
+          txBytes: z.number().nullable().describe('Sent bytes. Null if the router did not send this counter.'),
+        }),
+      )
+      .describe('The modems and interfaces whose counters the router sent, by name.'),
+  })
+  .meta({ id: 'DeviceDataUse' })
+
 const maxMinutes = 129_600
 const maxItems = 10_000
 const defaultItems = 1_000
 
-const historyQuery = z.strictObject({
+const windowQuery = (defaultMinutes: number) => ({
   sinceMinutes: z.coerce
     .number()
     .int()
     .min(1)
     .max(maxMinutes)
     .optional()
-    .describe('Length of the window in minutes; 60 by default.'),
+    .describe(`Length of the window in minutes; ${defaultMinutes} by default.`),
   from: instantIn().optional().describe('Start of the window, inclusive. Replaces `sinceMinutes`.'),
   to: instantIn()
     .optional()
     .describe('End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.'),
+})
+
+const historyQuery = z.strictObject({
+  ...windowQuery(60),
   kind: z.enum(kinds).optional(),
+  modem: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Only samples of this modem, of the kinds `cellular` and `connection`.'),
   limit: z.coerce
     .number()
     .int()
@@ -184,14 +238,35 @@ const history = route({
       return new Response(body, { headers: { 'content-type': streamTypes[query.format] } })
     }
     const { items, next } = await found.page(query.limit ?? defaultItems, position?.after)
-    const { fromMs, toMs, requestedMinutes, limitedBy } = found.window
-    const window = { from: new Date(fromMs), to: new Date(toMs), requestedMinutes, limitedBy }
     const nextCursor = next && services.cursors.seal(JSON.stringify(next), boundTo(input))
     return {
       status: 200,
-      body: { deviceId: found.deviceId, window, items, nextCursor },
+      body: { deviceId: found.deviceId, window: windowView(found.window), items, nextCursor },
       headers: nextCursor ? nextLink(input.http.req.url, nextCursor) : {},
     }
+  },
+})
+
+const dataUse = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/data-use',
+  summary: 'Get the data use of a device',
+  description:
+    'Returns what each modem and interface received and sent in the window, from the counters in `connection` samples. A counter that falls has wrapped at 2^32 if that explains it with less than 2^31 bytes; otherwise it has started again from 0. The first sample of the window counts from the sample before, if that is at most an hour older.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: z.strictObject(windowQuery(1_440)),
+  answers: { 200: { description: 'The data use.', schema: dataUseSchema }, ...hidden },
+  async handle(input) {
+    requireModel(input)
+    const { window, ...found } = await readDeviceDataUse(
+      input.ctx,
+      requestReader(input),
+      input.params.deviceId,
+      input.query,
+    )
+    return { status: 200, body: { ...found, window: windowView(window) } }
   },
 })
 
@@ -201,4 +276,4 @@ function nextLink(address: string, cursor: string): Record<string, string> {
   return { Link: `<${url.pathname}${url.search}>; rel="next"` }
 }
 
-export const telemetryRoutes: Route[] = [latest, history]
+export const telemetryRoutes: Route[] = [latest, history, dataUse]

@@ -1,29 +1,15 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { text, uuid } from '#core/schemas'
 import { addFirmware, deleteFirmware } from '#fleet/firmware/change'
-import { getFirmware, listFirmware } from '#fleet/firmware/read'
+import { firmwareSchema, getFirmware, listFirmware } from '#fleet/firmware/read'
 import { firmwareParameters } from '#fleet/jobs/model/kinds'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 
 const tag = 'Firmware'
 const params = z.object({ orgId: uuid(), id: uuid() })
-
-const firmwareSchema = z
-  .object({
-    id: uuid(),
-    version: z.string(),
-    url: z.string().describe('The query is redacted.'),
-    sha256: z.string(),
-    sizeBytes: z.int().nullable(),
-    models: z.array(z.string()).describe('The router models that can run the image; empty for any model.'),
-    notes: z.string().nullable(),
-    createdBy: z.string(),
-    createdAt: instantOut(),
-  })
-  .meta({ id: 'FirmwareImage' })
 
 const one = { description: 'The firmware image.', schema: firmwareSchema }
 
@@ -38,8 +24,7 @@ export const firmwareRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Firmware images, newest first.', schema: pageOf(firmwareSchema) } },
-    handle: async (input) =>
-      pageReply(input, await listFirmware(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listFirmware(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'post',
@@ -70,7 +55,7 @@ export const firmwareRoutes: Route[] = [
     },
     handle: async ({ ctx, params: { orgId }, body }) => {
       const image = await addFirmware(ctx, { organizationId: orgId, ...body })
-      return { status: 201, body: image, headers: { Location: `/orgs/${orgId}/firmware/${image.id}` } }
+      return created(image, { Location: `/orgs/${orgId}/firmware/${image.id}` })
     },
   }),
   route({
@@ -81,10 +66,8 @@ export const firmwareRoutes: Route[] = [
     access: 'job:read',
     params,
     answers: { 200: one },
-    handle: async ({ ctx, params: { orgId, id } }) => ({
-      status: 200,
-      body: await getFirmware(ctx, { organizationId: orgId, imageId: id }),
-    }),
+    handle: async ({ ctx, params: { orgId, id } }) =>
+      ok(await getFirmware(ctx, { organizationId: orgId, imageId: id })),
   }),
   route({
     method: 'delete',
@@ -95,9 +78,6 @@ export const firmwareRoutes: Route[] = [
     access: 'job:create',
     params,
     answers: { 204: { description: 'The firmware image was deleted.' }, ...writeErrors },
-    handle: async ({ ctx, params: { orgId, id } }) => {
-      await deleteFirmware(ctx, { organizationId: orgId, imageId: id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params: { orgId, id } }) => noContent(deleteFirmware(ctx, { organizationId: orgId, imageId: id })),
   }),
 ]

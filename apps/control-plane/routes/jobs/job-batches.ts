@@ -2,12 +2,18 @@ import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import type { FleetContext } from '#fleet/context'
 import { cancelBatch, pauseBatch, resumeBatch, retryBatch } from '#fleet/jobs/batches/control'
-import { type Batch, type BatchReference, getBatch, listBatches } from '#fleet/jobs/batches/read'
+import {
+  type Batch,
+  type BatchReference,
+  batchSchema,
+  batchSummarySchema,
+  getBatch,
+  listBatches,
+} from '#fleet/jobs/batches/read'
 import { writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-import { batchSchema, batchSummarySchema } from './job-batch-schema.ts'
 
 const tag = 'Jobs'
 const batchParams = z.object({ orgId: uuid(), id: uuid() })
@@ -32,10 +38,7 @@ const control = ({ verb, conflicts = '', summary, access, change }: Control): Ro
     access,
     params: batchParams,
     answers: { 200: one, 409: { description: `The batch has ended (\`batch_final\`)${conflicts}.` }, ...writeErrors },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: await change(ctx, { organizationId: params.orgId, batchId: params.id }),
-    }),
+    handle: async ({ ctx, params }) => ok(await change(ctx, { organizationId: params.orgId, batchId: params.id })),
   })
 
 /** Routes of batches. */
@@ -49,8 +52,7 @@ export const jobBatchRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Batches, newest first.', schema: pageOf(batchSummarySchema) } },
-    handle: async (input) =>
-      pageReply(input, await listBatches(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listBatches(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'get',
@@ -60,10 +62,7 @@ export const jobBatchRoutes: Route[] = [
     access: 'job:read',
     params: batchParams,
     answers: { 200: one },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: await getBatch(ctx, { organizationId: params.orgId, batchId: params.id }),
-    }),
+    handle: async ({ ctx, params }) => ok(await getBatch(ctx, { organizationId: params.orgId, batchId: params.id })),
   }),
   control({
     verb: 'cancel',

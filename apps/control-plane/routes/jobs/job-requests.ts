@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { createBatch } from '#fleet/jobs/batches/create'
+import { batchSchema } from '#fleet/jobs/batches/read'
 import { createDeviceJob, listDeviceJobs } from '#fleet/jobs/device-job'
 import { jobRequest } from '#fleet/jobs/model/kinds'
+import { jobSchema } from '#fleet/jobs/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
+import { paged } from '../../http/paging.ts'
 import { type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { batchOptions, batchSchema } from './job-batch-schema.ts'
-import { jobSchema } from './job-schema.ts'
+import { batchOptions } from './batch-options.ts'
+
 import { statusAndKind } from './jobs.ts'
 
 const tag = 'Jobs'
@@ -114,10 +116,7 @@ export const jobRequestRoutes: Route[] = [
     params: z.object({ id: uuid() }),
     query: z.strictObject({ ...statusAndKind, ...pageQuery }),
     answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listDeviceJobs(input.ctx, { deviceId: input.params.id, filter: input.query, page: pageRequest(input) }),
-      ),
+    handle: (input) =>
+      paged(input, (page) => listDeviceJobs(input.ctx, { deviceId: input.params.id, filter: input.query, page })),
   }),
 ]

@@ -78,11 +78,15 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
 
   test('202 with the status scheduled for a batch that starts later', async () => {
     const { groupJobs, call } = await newGroup(2)
-    const startAt = new Date(Date.now() + 3_600_000).toISOString()
-    const { body } = await call('POST', groupJobs, { kind: 'reboot', schedule: { startAt } })
-    expect(body.status).toBe('scheduled')
-    const { body: job } = await call('GET', `${body.jobsUrl.split('?')[0]}/${body.jobs[0].id}`)
-    expect(Date.parse(job.expiresAt)).toBeGreaterThan(Date.parse(startAt))
+    const [startAt = '', end = ''] = [4, 6].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
+    const window = { from: startAt.slice(11, 16), to: end.slice(11, 16), timeZone: 'UTC' }
+    for (const schedule of [{ startAt }, { window }]) {
+      const { body } = await call('POST', groupJobs, { kind: 'reboot', schedule })
+      expect(body.status).toBe('scheduled')
+      const { body: job } = await call('GET', `${body.jobsUrl.split('?')[0]}/${body.jobs[0].id}`)
+      const opensMs = Date.parse(schedule.window ? `${startAt.slice(0, 16)}Z` : startAt)
+      expect(Date.parse(job.expiresAt) - opensMs).toBe(3_600_000)
+    }
   })
 
   test('400 for an unknown kind, and for apply_config with the correct route', async () => {
@@ -139,6 +143,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
       { kind: 'reboot', expiresInSeconds: 2_592_001 },
       { kind: 'reboot', schedule: {} },
       { kind: 'reboot', schedule: { startAt: 'tomorrow' } },
+      { kind: 'reboot', schedule: { startAt: '9999-12-31T23:30:00Z' } },
       { kind: 'reboot', schedule: { window: { from: '02:00', to: '04:00', timeZone: 'Mars/Olympus' } } },
       { kind: 'reboot', rollout: { maxPerMinute: 0 } },
       { kind: 'reboot', rollout: { abortWhenFailedPct: 101 } },

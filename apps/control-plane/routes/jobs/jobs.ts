@@ -3,12 +3,11 @@ import { uuid } from '#core/schemas'
 import { cancelJob, retryJob } from '#fleet/jobs/device-job'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { jobStatuses } from '#fleet/jobs/model/states'
-import { getJob, listJobs } from '#fleet/jobs/read'
+import { getJob, jobSchema, jobWithHistorySchema, listJobs } from '#fleet/jobs/read'
 import { writeErrors } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { flag, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-import { jobSchema, jobWithHistorySchema } from './job-schema.ts'
 
 const tag = 'Jobs'
 const jobParams = z.object({ orgId: uuid(), id: uuid() })
@@ -35,13 +34,12 @@ export const jobRoutes: Route[] = [
     params: orgParams,
     query: jobQuery,
     answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
-    handle: async (input) =>
-      pageReply(
-        input,
-        await listJobs(input.ctx, {
+    handle: (input) =>
+      paged(input, (page) =>
+        listJobs(input.ctx, {
           organizationId: input.params.orgId,
           filter: input.query,
-          page: pageRequest(input),
+          page,
         }),
       ),
   }),
@@ -53,10 +51,7 @@ export const jobRoutes: Route[] = [
     access: 'job:read',
     params: jobParams,
     answers: { 200: { description: 'The job.', schema: jobWithHistorySchema } },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: await getJob(ctx, { organizationId: params.orgId, jobId: params.id }),
-    }),
+    handle: async ({ ctx, params }) => ok(await getJob(ctx, { organizationId: params.orgId, jobId: params.id })),
   }),
   route({
     method: 'post',
@@ -72,10 +67,7 @@ export const jobRoutes: Route[] = [
       409: { description: 'The job has ended (`job_final`).' },
       ...writeErrors,
     },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: await cancelJob(ctx, { organizationId: params.orgId, jobId: params.id }),
-    }),
+    handle: async ({ ctx, params }) => ok(await cancelJob(ctx, { organizationId: params.orgId, jobId: params.id })),
   }),
   route({
     method: 'post',

@@ -1,24 +1,9 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-import { listAudit, listPlatformAudit } from '#fleet/audit/list'
-import { pageReply, pageRequest } from '../../http/paging.ts'
+import { text } from '#core/schemas'
+import { auditRecordSchema, listAudit, listPlatformAudit } from '#fleet/audit/list'
+import { paged } from '../../http/paging.ts'
 import { type Route, route } from '../../http/route.ts'
 import { instantIn, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-
-const auditSchema = z
-  .object({
-    id: uuid(),
-    at: instantOut(),
-    actor: z
-      .string()
-      .describe('`key:…`, `user:…`, `device:…`, `email:…` (who answered a message about alerts) or `system`.'),
-    action: z.string(),
-    subjectType: z.string(),
-    subjectId: z.string(),
-    detail: z.record(z.string(), z.unknown()),
-    requestId: z.string().nullable(),
-  })
-  .meta({ id: 'AuditRecord' })
 
 const auditQuery = z.strictObject({
   action: text(100).optional(),
@@ -38,14 +23,9 @@ export const auditRoutes: Route[] = [
     access: 'audit:read',
     params: orgParams,
     query: auditQuery,
-    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },
-    handle: async (input) => {
-      const { cursor: _cursor, limit: _limit, ...filter } = input.query
-      return pageReply(
-        input,
-        await listAudit(input.ctx, { organizationId: input.params.orgId, filter, page: pageRequest(input) }),
-      )
-    },
+    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditRecordSchema) } },
+    handle: (input) =>
+      paged(input, (page) => listAudit(input.ctx, { organizationId: input.params.orgId, filter: input.query, page })),
   }),
   route({
     method: 'get',
@@ -56,10 +36,7 @@ export const auditRoutes: Route[] = [
     tag: 'Organizations',
     access: 'platform',
     query: auditQuery,
-    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },
-    handle: async (input) => {
-      const { cursor: _cursor, limit: _limit, ...filter } = input.query
-      return pageReply(input, await listPlatformAudit(input.ctx, { filter, page: pageRequest(input) }))
-    },
+    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditRecordSchema) } },
+    handle: (input) => paged(input, (page) => listPlatformAudit(input.ctx, { filter: input.query, page })),
   }),
 ]

@@ -1,25 +1,15 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { text } from '#core/schemas'
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
+  organizationSchema,
   renameOrganization,
-  subscriptionStatuses,
 } from '#fleet/organizations/organizations'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-
-export const organizationSchema = z
-  .object({
-    id: uuid(),
-    name: z.string(),
-    plan: z.string(),
-    subscription: z.object({ status: z.enum(subscriptionStatuses), deviceQuota: z.int() }),
-    createdAt: instantOut(),
-  })
-  .meta({ id: 'Organization' })
 
 const tag = 'Organizations'
 const one = { description: 'The organization.', schema: organizationSchema }
@@ -37,7 +27,7 @@ export const organizationRoutes: Route[] = [
     example: { body: { name: 'Harbour ferries', plan: 'pro' } },
     handle: async ({ ctx, body }) => {
       const organization = await createOrganization(ctx, body)
-      return { status: 201, body: organization, headers: { Location: `/orgs/${organization.id}` } }
+      return created(organization, { Location: `/orgs/${organization.id}` })
     },
   }),
   route({
@@ -51,7 +41,7 @@ export const organizationRoutes: Route[] = [
       200: { description: 'The organizations that you can read, newest first.', schema: pageOf(organizationSchema) },
       403: { description: 'A scope is missing.' },
     },
-    handle: async (input) => pageReply(input, await listOrganizations(input.ctx, { page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listOrganizations(input.ctx, { page })),
   }),
   route({
     method: 'get',
@@ -61,10 +51,7 @@ export const organizationRoutes: Route[] = [
     access: 'org:read',
     params: orgParams,
     answers: { 200: one },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: await getOrganization(ctx, { organizationId: params.orgId }),
-    }),
+    handle: async ({ ctx, params }) => ok(await getOrganization(ctx, { organizationId: params.orgId })),
   }),
   route({
     method: 'patch',
@@ -76,9 +63,7 @@ export const organizationRoutes: Route[] = [
     body: z.strictObject({ name: text() }),
     answers: { 200: one },
     example: { body: { name: 'Harbour ferries north' } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 200,
-      body: await renameOrganization(ctx, { organizationId: params.orgId, name: body.name }),
-    }),
+    handle: async ({ ctx, params, body }) =>
+      ok(await renameOrganization(ctx, { organizationId: params.orgId, name: body.name })),
   }),
 ]

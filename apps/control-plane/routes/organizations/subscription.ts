@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { text } from '#core/schemas'
-import { setSubscription, subscriptionStatuses } from '#fleet/organizations/organizations'
-import { type Route, route } from '../../http/route.ts'
+import { organizationSchema, setSubscription, subscriptionStatuses } from '#fleet/organizations/organizations'
+import { ok, type Route, route } from '../../http/route.ts'
 import { orgParams } from '../../http/schemas.ts'
-import { organizationSchema } from './organizations.ts'
 
 export const subscriptionRoutes: Route[] = [
   route({
@@ -22,9 +21,6 @@ export const subscriptionRoutes: Route[] = [
     }),
     answers: { 200: { description: 'The organization.', schema: organizationSchema } },
     example: { body: { plan: 'pro', status: 'active', deviceQuota: 2_500 } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 200,
-      body: await setSubscription(ctx, { organizationId: params.orgId, ...body }),
-    }),
+    handle: async ({ ctx, params, body }) => ok(await setSubscription(ctx, { organizationId: params.orgId, ...body })),
   }),
 ]

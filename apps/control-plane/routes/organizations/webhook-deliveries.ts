@@ -1,26 +1,11 @@
 import { z } from 'zod'
-import { instantOut, uuid } from '#core/schemas'
-import { listDeliveries, redeliver, sendTestEvent } from '#fleet/webhooks/deliveries'
-import { pageReply, pageRequest } from '../../http/paging.ts'
+import { uuid } from '#core/schemas'
+import { deliverySchema, listDeliveries, redeliver, sendTestEvent } from '#fleet/webhooks/deliveries'
+import { paged } from '../../http/paging.ts'
 import { type Route, route } from '../../http/route.ts'
 import { pageOf, pageQuery } from '../../http/schemas.ts'
 
 const tag = 'Webhooks'
-
-const deliverySchema = z
-  .object({
-    id: uuid(),
-    eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
-    type: z.string().describe('The event type, or `webhook.test`.'),
-    data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
-    status: z.enum(['delivered', 'pending']),
-    attempts: z.int(),
-    lastError: z.string().nullable(),
-    createdAt: instantOut(),
-    deliveredAt: instantOut().nullable(),
-    nextAttemptAt: instantOut().nullable().describe('Null after the delivery.'),
-  })
-  .meta({ id: 'WebhookDelivery' })
 
 const webhookParams = z.object({ orgId: uuid(), id: uuid() })
 const queued = { 202: { description: 'The delivery, which is sent within seconds.', schema: deliverySchema } }
@@ -43,11 +28,10 @@ export const webhookDeliveryRoutes: Route[] = [
     params: webhookParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Deliveries, newest first.', schema: pageOf(deliverySchema) } },
-    handle: async (input) => {
-      const { orgId, id } = input.params
-      const page = pageRequest(input)
-      return pageReply(input, await listDeliveries(input.ctx, { organizationId: orgId, webhookId: id, page }))
-    },
+    handle: (input) =>
+      paged(input, (page) =>
+        listDeliveries(input.ctx, { organizationId: input.params.orgId, webhookId: input.params.id, page }),
+      ),
   }),
   route({
     method: 'post',

@@ -1,26 +1,11 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
-import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
+import { changeWebhook, createWebhook, deleteWebhook, listWebhooks, webhookSchema } from '#fleet/webhooks/webhooks'
 import { limitReached } from '../../http/openapi-errors.ts'
-import { pageReply, pageRequest } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { paged } from '../../http/paging.ts'
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-
-const webhookSchema = z
-  .object({
-    id: uuid(),
-    url: z.string(),
-    events: z.array(z.enum(eventTypes)),
-    description: z.string().nullable(),
-    confirmedAt: instantOut()
-      .nullable()
-      .describe('When the receiver accepted the first delivery. Null before; then a failed attempt delays all others.'),
-    disabledAt: instantOut().nullable().describe('When the webhook was disabled; null while it is active.'),
-    disabledReason: z.string().nullable(),
-    createdAt: instantOut(),
-  })
-  .meta({ id: 'Webhook' })
 
 const tag = 'Webhooks'
 
@@ -48,14 +33,14 @@ export const webhookRoutes: Route[] = [
       ...limitReached('webhooks'),
     },
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
-    handle: async ({ ctx, services, params, body }) => ({
-      status: 201,
-      body: await createWebhook(ctx, {
-        organizationId: params.orgId,
-        reachable: services.webhookAddresses,
-        ...body,
-      }),
-    }),
+    handle: async ({ ctx, services, params, body }) =>
+      created(
+        await createWebhook(ctx, {
+          organizationId: params.orgId,
+          reachable: services.webhookAddresses,
+          ...body,
+        }),
+      ),
   }),
   route({
     method: 'get',
@@ -66,8 +51,7 @@ export const webhookRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Webhooks without their secrets, newest first.', schema: pageOf(webhookSchema) } },
-    handle: async (input) =>
-      pageReply(input, await listWebhooks(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+    handle: (input) => paged(input, (page) => listWebhooks(input.ctx, { organizationId: input.params.orgId, page })),
   }),
   route({
     method: 'patch',
@@ -84,10 +68,8 @@ export const webhookRoutes: Route[] = [
     }),
     answers: { 200: { description: 'The webhook.', schema: webhookSchema } },
     example: { body: { events: ['device.status_changed', 'job.finished'] } },
-    handle: async ({ ctx, params, body }) => ({
-      status: 200,
-      body: await changeWebhook(ctx, { organizationId: params.orgId, webhookId: params.id, ...body }),
-    }),
+    handle: async ({ ctx, params, body }) =>
+      ok(await changeWebhook(ctx, { organizationId: params.orgId, webhookId: params.id, ...body })),
   }),
   route({
     method: 'delete',
@@ -97,9 +79,6 @@ export const webhookRoutes: Route[] = [
     access: 'webhook:manage',
     params: z.object({ orgId: uuid(), id: uuid() }),
     answers: { 204: { description: 'The webhook was deleted.' } },
-    handle: async ({ ctx, params }) => {
-      await deleteWebhook(ctx, { organizationId: params.orgId, webhookId: params.id })
-      return { status: 204 }
-    },
+    handle: ({ ctx, params }) => noContent(deleteWebhook(ctx, { organizationId: params.orgId, webhookId: params.id })),
   }),
 ]

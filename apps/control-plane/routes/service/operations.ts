@@ -36,13 +36,17 @@ export const operationRoutes: Route[] = [
     access: 'public',
     answers: {
       200: { description: 'All checks pass.', schema: readinessSchema },
-      503: { description: 'A check fails; `checks` names it. `questdb` fails if no copy lags less than 60 s.' },
+      503: {
+        description:
+          'A check fails; `checks` names it, and `reasons` says why if it is known. `questdb` fails if no copy lags less than ' +
+          '60 s, and until ingest has created or upgraded the tables.',
+      },
     },
     handle: async ({ services }) => {
       const state = await readiness(services.readinessChecks)
       const copies = copyViews(services.copies)
       if (state.ready) return { status: 200, body: { ...state, ...copies } }
-      throw notReady({ checks: state.checks, ...copies })
+      throw notReady({ checks: state.checks, ...(state.reasons && { reasons: state.reasons }), ...copies })
     },
   }),
   route({

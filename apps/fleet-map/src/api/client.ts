@@ -1,5 +1,7 @@
 import { computed, signal } from '@preact/signals'
-import type { Caller } from './types.ts'
+import type { Method } from '#client/request'
+import type { AnswerOf, ApiAddress, BodyOf, Known, ListItemOf, NeedsBody, Operation, QueryOf } from './operations.ts'
+import type { Caller } from './schemas.ts'
 
 /** An error response of the service (RFC 9457). `status` is 0 when the service could not be reached. */
 export class ApiError extends Error {
@@ -49,7 +51,7 @@ export function signIn(key: string): void {
 
 /** Ends the session of this browser, if it has one, and forgets the key of this tab. */
 export async function signOut(): Promise<void> {
-  if (apiKey.value === null) await send('/auth/session', { method: 'DELETE' })
+  if (apiKey.value === null) await remove('/auth/session')
   forgetAccess()
 }
 
@@ -63,7 +65,7 @@ function forgetAccess(): void {
 export const accessHeaders = (): Record<string, string> =>
   apiKey.value === null ? {} : { Authorization: `Bearer ${apiKey.value}` }
 
-export type Query = Record<string, string | number | boolean | string[] | null | undefined>
+export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>
 
 function address(path: string, query: Query = {}): URL {
   const url = new URL(path.replace(/^\//, ''), base)
@@ -75,11 +77,10 @@ function address(path: string, query: Query = {}): URL {
 }
 
 /** Returns the address of the fleet's vector tiles, with {z}, {x} and {y}. */
-export const tilesAddress = (query: Query): string =>
+export const tilesAddress = (query: QueryOf<Operation<'get', '/fleet/tiles.json'>>): string =>
   `${base.href}fleet/tiles/{z}/{x}/{y}.mvt${address('', query).search}`
 
-export type CallOptions = {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type SendOptions = {
   query?: Query
   body?: unknown
   /** A body that is already text, with its content type. */
@@ -90,7 +91,7 @@ export type CallOptions = {
 }
 
 /** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key or the session signs out. */
-export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+export async function send(method: Method, path: string, options: SendOptions = {}): Promise<Response> {
   const key = options.key ?? apiKey.value
   // The service refuses changes with a cookie but without this header, which other sites cannot send.
   const headers: Record<string, string> = { Accept: 'application/json', 'X-Routerfleet-Page': '1', ...options.headers }
@@ -100,7 +101,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   let response: Response
   try {
     response = await fetch(address(path, options.query), {
-      method: options.method ?? 'GET',
+      method: method.toUpperCase(),
       headers,
       body,
       signal: options.signal ?? null,
@@ -132,20 +133,55 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   )
 }
 
-/** Sends a request and returns the JSON of the response; undefined for 204. */
-export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
-  const response = await send(path, options)
-  return (response.status === 204 ? undefined : await response.json()) as Answer
+type OptionsOf<Called> = Omit<SendOptions, 'query' | 'body'> & { query?: QueryOf<Called> } & BodyPart<Called>
+type BodyPart<Called> = NeedsBody<Called> extends true ? { body: BodyOf<Called> } : { body?: BodyOf<Called> }
+
+type Arguments<Options> = object extends Options ? [options?: Options] : [options: Options]
+
+/** Sends a request of one method and returns the JSON of the response; undefined for a response without content. */
+const request =
+  <Verb extends Method>(method: Verb) =>
+  async <Asked extends ApiAddress<Verb>>(
+    path: Asked,
+    ...[options]: Known<Operation<Verb, Asked>, Arguments<OptionsOf<Operation<Verb, Asked>>>>
+  ): Promise<AnswerOf<Operation<Verb, Asked>>> => {
+    const response = await send(method, path, options)
+    return response.status === 204 ? (undefined as never) : await response.json()
+  }
+
+export const get = request('get')
+export const post = request('post')
+export const put = request('put')
+export const patch = request('patch')
+export const remove = request('delete')
+
+type PageOptions<Called> = {
+  query?: QueryOf<Called> | undefined
+  cursor: string | null
+  limit: number
+  signal?: AbortSignal | null
+}
+type PageOf<Item> = { items: Item[]; nextCursor: string | null }
+
+/** Reads a page of a list. `limit`: unless the query has one. */
+export async function getPage<Asked extends ApiAddress<'get'>>(
+  path: Asked,
+  { query, cursor, limit, signal }: PageOptions<Operation<'get', Asked>>,
+): Promise<PageOf<ListItemOf<Operation<'get', Asked>>>> {
+  const response = await send('get', path, { query: { limit, ...query, cursor }, ...(signal ? { signal } : {}) })
+  return await response.json()
 }
 
 /** Reads a list page by page and returns its items. Stops after the page that reaches `most` items. */
-export async function all<Item>(path: string, query: Query = {}, most = 2_000): Promise<Item[]> {
-  const items: Item[] = []
+export async function all<Asked extends ApiAddress<'get'>>(
+  path: Asked,
+  query?: QueryOf<Operation<'get', Asked>>,
+  most = 2_000,
+): Promise<ListItemOf<Operation<'get', Asked>>[]> {
+  const items: ListItemOf<Operation<'get', Asked>>[] = []
   let cursor: string | null = null
   do {
-    const page: { items: Item[]; nextCursor: string | null } = await call(path, {
-      query: { limit: 200, ...query, cursor },
-    })
+    const page: PageOf<ListItemOf<Operation<'get', Asked>>> = await getPage(path, { query, cursor, limit: 200 })
     items.push(...page.items)
     cursor = page.nextCursor
   } while (cursor !== null && items.length < most)

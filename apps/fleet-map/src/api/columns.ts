@@ -1,4 +1,4 @@
-import type { Columns } from './types.ts'
+type Columns = Record<string, unknown[]>
 
 /**
  * Turns a columnar list (arrays of equal length by dotted path) into rows. An object whose parts are all null becomes

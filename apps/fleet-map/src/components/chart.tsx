@@ -27,6 +27,23 @@ const color = (name: string) =>
     .getPropertyValue(name.replace(/^var\(|\)$/g, ''))
     .trim()
 
+/** Draws the marks at the top of the chart, and the moment of the time slider. */
+function drawMarks(plot: uPlot, marks: readonly ChartMark[], cursorMs: number | null): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.fillStyle = color('--accent')
+  for (const mark of marks) {
+    const x = plot.valToPos(mark.ts / 1_000, 'x', true)
+    if (x >= bbox.left && x <= bbox.left + bbox.width) ctx.fillRect(x, bbox.top, devicePixelRatio, 7 * devicePixelRatio)
+  }
+  if (cursorMs !== null) {
+    const x = plot.valToPos(cursorMs / 1_000, 'x', true)
+    ctx.fillStyle = color('--text')
+    ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height)
+  }
+  ctx.restore()
+}
+
 /** A line chart over time. Null values are gaps, for times without reports or without service. */
 export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
@@ -42,22 +59,6 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
     const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
     const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > longSpanMs
     const tick = (seconds: number) => (isLong ? dayAndTime(seconds * 1_000) : timeOfDay(seconds * 1_000))
-    const overlay = (plot: uPlot) => {
-      const { ctx, bbox } = plot
-      ctx.save()
-      ctx.fillStyle = color('--accent')
-      for (const mark of marks) {
-        const x = plot.valToPos(mark.ts / 1_000, 'x', true)
-        if (x >= bbox.left && x <= bbox.left + bbox.width)
-          ctx.fillRect(x, bbox.top, devicePixelRatio, 7 * devicePixelRatio)
-      }
-      if (cursor.current !== null) {
-        const x = plot.valToPos(cursor.current / 1_000, 'x', true)
-        ctx.fillStyle = color('--text')
-        ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height)
-      }
-      ctx.restore()
-    }
     // Without a pointer, the legend shows the values at the time slider, or the newest values.
     const showDefault = (plot: uPlot) => plot.setLegend({ idx: indexAt(times, cursor.current) }, false)
     const plot = new uPlot(
@@ -82,7 +83,10 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
             value: (_: uPlot, value: number | null) => (value === null ? '–' : minus(Math.round(value))),
           })),
         ],
-        hooks: { draw: [overlay], setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && showDefault(plot)] },
+        hooks: {
+          draw: [(plot) => drawMarks(plot, marks, cursor.current)],
+          setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && showDefault(plot)],
+        },
       },
       [times.map((ms) => ms / 1_000), ...series.map((one) => one.values)] as uPlot.AlignedData,
       container,

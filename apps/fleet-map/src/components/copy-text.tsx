@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import css from './copy-text.module.css'
 
 /** Shows text to copy, such as a key or a command, with a button that copies it. `label` names the text. */
 export function CopyText({ label, text, multiline = false }: { label: string; text: string; multiline?: boolean }) {
@@ -13,10 +14,10 @@ export function CopyText({ label, text, multiline = false }: { label: string; te
     }
   }
   return (
-    <div class="copy-text">
+    <div class={css.copyText}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard. */}
       <section aria-label={label} tabIndex={0}>
-        <pre class={multiline ? 'multiline' : ''}>{text}</pre>
+        <pre class={multiline ? css.multiline : ''}>{text}</pre>
       </section>
       <button type="button" class="button small" onClick={copy} aria-label={`Copy ${label.toLowerCase()}`}>
         {state === 'copied' ? 'Copied' : 'Copy'}

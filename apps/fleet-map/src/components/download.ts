@@ -1,8 +1,16 @@
 import { ApiError, type Query, send } from '../api/client.ts'
+import type { ApiAddress, Operation, QueryOf } from '../api/operations.ts'
 
 /** Downloads a CSV file of the API under this name. Throws ApiError, also when the file is not complete. */
-export async function downloadCsv(path: string, query: Query, name: string): Promise<void> {
-  const response = await send(path, { query: { ...query, format: 'csv' }, headers: { Accept: 'text/csv' } })
+export async function downloadCsv<Asked extends ApiAddress<'get'>>(
+  path: Asked,
+  query: QueryOf<Operation<'get', Asked>>,
+  name: string,
+): Promise<void> {
+  const response = await send('get', path, {
+    query: { ...(query as Query), format: 'csv' },
+    headers: { Accept: 'text/csv' },
+  })
   const file = await response.blob().catch(() => {
     throw new ApiError(
       0,

@@ -1,4 +1,4 @@
-import type { Batch, DeviceStatus, JobStatus, Quality } from '../api/types.ts'
+import type { DeviceStatus, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
 
 const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
   online: { label: 'Online', color: 'var(--ok)', mark: '●' },
@@ -58,7 +58,7 @@ export const jobLook: Record<JobStatus, { label: string; color: string }> = {
 }
 export const jobStatuses = Object.keys(jobLook) as JobStatus[]
 
-export const batchLabel: Record<Batch['status'], string> = {
+export const batchLabel: Record<JobBatch['status'], string> = {
   scheduled: 'Scheduled',
   running: 'Running',
   paused: 'Paused',

@@ -1,6 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call, isPassing, type Query } from '../api/client.ts'
-import type { Page } from '../api/types.ts'
+import { ApiError, getPage, isPassing } from '../api/client.ts'
+import type { ApiAddress, ListItemOf, Operation, QueryOf } from '../api/operations.ts'
+
+/** A list as far as it was read. `more` reads the next page; undefined at the end. */
+export type ListPages<Item> = {
+  items: Item[]
+  error: ApiError | undefined
+  loading: boolean
+  more: (() => void) | undefined
+  reload: () => void
+}
 
 type Pages<Item> = { key: string; items: Item[]; cursor: string | null; error?: ApiError; loading: boolean }
 
@@ -8,7 +17,11 @@ type Pages<Item> = { key: string; items: Item[]; cursor: string | null; error?: 
  * Reads a list page by page. After a change of the query, the old rows stay until the new ones arrive; after a change of
  * the path, the list starts empty. A null path reads nothing.
  */
-export function usePages<Item>(path: string | null, query: Query) {
+export function usePages<Asked extends ApiAddress<'get'>>(
+  path: Asked | null,
+  query: QueryOf<Operation<'get', Asked>>,
+): ListPages<ListItemOf<Operation<'get', Asked>>> {
+  type Item = ListItemOf<Operation<'get', Asked>>
   const key = JSON.stringify([path, query])
   const [state, setState] = useState<Pages<Item> & { path: string | null }>({ ...initialPages, path })
   const [round, setRound] = useState(0)
@@ -17,10 +30,7 @@ export function usePages<Item>(path: string | null, query: Query) {
     if (path === null) return
     let next: Pages<Item>
     try {
-      const page = await call<Page<Item>>(path, {
-        query: { limit: 100, ...query, cursor },
-        ...(signal ? { signal } : {}),
-      })
+      const page = await getPage(path, { query, cursor, limit: 100, signal })
       next = { key, items: [...items, ...page.items], cursor: page.nextCursor, loading: false }
     } catch (failure) {
       const error = failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure))

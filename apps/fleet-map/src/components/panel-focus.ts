@@ -11,7 +11,7 @@ export function usePanelFocus() {
     heading.current?.focus({ preventScroll: true })
     return () => {
       if (before instanceof HTMLElement && before.isConnected && before !== document.body) before.focus()
-      else document.querySelector<HTMLElement>('.map-surface canvas')?.focus({ preventScroll: true })
+      else document.querySelector<HTMLElement>('canvas.maplibregl-canvas')?.focus({ preventScroll: true })
     }
   }, [])
   return heading

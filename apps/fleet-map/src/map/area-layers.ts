@@ -7,10 +7,10 @@ import { maxTileZoom } from './tile-cover.ts'
 export const areaSourceId = 'areas'
 
 /** At lower zooms, dwells would cover each other. */
-export const dwellsFromZoom = 7
+const dwellsFromZoom = 7
 
 /** Below this share of samples with service, a cell counts as without service. */
-export const noServiceBelow = 0.05
+const noServiceBelow = 0.05
 
 export const areaSource = (url: string): VectorSourceSpecification => ({
   type: 'vector',

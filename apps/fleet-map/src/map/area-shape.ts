@@ -1,21 +1,20 @@
-import type { Area } from '../api/alert-types.ts'
+import { joinRings, unwrapRing } from '#telemetry/geo/antimeridian'
+import { earthRadiusM, radians } from '#telemetry/geo/geo'
+import type { Area } from '../api/schemas.ts'
 import type { LonLat } from '../route/geometry.ts'
-import { type Bounds, boundsOf } from './surface.ts'
+import { boundsOf } from './surface.ts'
 
-const earthRadiusM = 6_371_008.8
-const radians = Math.PI / 180
 const circleCorners = 64
 
 /** Returns the outline of an area. Longitudes can be beyond ±180°, so that an outline across the antimeridian does not jump. */
-export function outlineOf(area: Area): LonLat[] {
-  if (area.type === 'Circle') return circleRing(area)
-  const ring: LonLat[] = []
-  for (const [lon, lat] of area.coordinates[0] ?? []) {
-    const before = ring.at(-1)?.[0] ?? lon
-    ring.push([lon + 360 * Math.round((before - lon) / 360), lat])
-  }
-  return ring
-}
+export const outlineOf = (area: Area): LonLat[] =>
+  unwrapRing(area.type === 'Circle' ? circleRing(area) : ringOf(area)).map(([lon, lat]) => [lon, lat])
+
+/** Returns the ring of a polygon, of which the service sends two parts if it crosses the antimeridian. */
+export const ringOf = (polygon: Exclude<Area, { type: 'Circle' }>): LonLat[] =>
+  polygon.type === 'Polygon'
+    ? (polygon.coordinates[0] ?? [])
+    : joinRings(polygon.coordinates.map(([ring = []]) => ring))
 
 /** A circle on the sphere as a ring. */
 function circleRing({ lat, lon, radiusM }: { lat: number; lon: number; radiusM: number }): LonLat[] {
@@ -31,10 +30,6 @@ function circleRing({ lat, lon, radiusM }: { lat: number; lon: number; radiusM: 
 
 /** Returns the middle of the box around an outline, where the name of a place stands. */
 export function middleOf(ring: LonLat[]): LonLat {
-  const [west, south, east, north] = boundsOfRings([ring]) ?? [0, 0, 0, 0]
+  const [west, south, east, north] = boundsOf(ring) ?? [0, 0, 0, 0]
   return [(west + east) / 2, (south + north) / 2]
 }
-
-/** Returns the box around outlines; null when there are none. */
-export const boundsOfRings = (rings: readonly LonLat[][]): Bounds | null =>
-  boundsOf(rings.flatMap((ring) => ring.map(([lon, lat]) => ({ lon, lat }))))

@@ -14,6 +14,8 @@ const cellLayers = ['hexes', 'hexes-hatched']
 /**
  * Draws coverage and dwells from the service's tiles. Refreshes them without clearing what is drawn. `above` returns the
  * layer that lies on top of them.
+ *
+ * Long because what is added, what failed and when to refresh depend on each other.
  */
 export function openAreaTiles(map: MapLibre, above: () => string) {
   let url: string | null = null

@@ -1,7 +1,7 @@
 import { boxAround } from './box-around.ts'
 import type { TileItem } from './device-tile.ts'
 import { projectX, projectY, unprojectX, unprojectY } from './mercator.ts'
-import type { Bounds } from './surface.ts'
+import { type Bounds, unwrapBounds } from './surface.ts'
 import { maxTileZoom, type TileId, tilesCovering } from './tile-cover.ts'
 
 export type DrawnCluster = { lon: number; lat: number; bounds: Bounds }
@@ -22,8 +22,12 @@ export async function clusterExtent(
   if (hasExtent(cluster.bounds)) return widened(cluster.bounds, zoom, cellPx / 4)
   let area = widened([cluster.lon, cluster.lat, cluster.lon, cluster.lat], zoom, cellPx)
   for (let finer = Math.floor(zoom) + zoomStep; finer <= maxTileZoom; finer += zoomStep) {
-    const items = (await Promise.all(tilesCovering(area, finer).map(read))).flat().filter((item) => isIn(area, item))
-    const [first, ...others] = items.map((item) => item.bounds)
+    const [west, , east] = area
+    // Tiles beyond the antimeridian are at the other end of the world.
+    const boxes = (await Promise.all(tilesCovering(area, finer).map(read)))
+      .flat()
+      .map((item) => unwrapBounds(item.bounds, (west + east) / 2))
+    const [first, ...others] = boxes.filter((box) => isIn(area, box))
     if (!first) break
     const bounds = others.reduce(boxAround, first)
     if (hasExtent(bounds)) return widened(bounds, finer, cellPx / 4)
@@ -34,8 +38,11 @@ export async function clusterExtent(
 
 const hasExtent = ([west, south, east, north]: Bounds): boolean => west < east || south < north
 
-const isIn = ([west, south, east, north]: Bounds, { lon, lat }: TileItem): boolean =>
-  lon >= west && lon <= east && lat >= south && lat <= north
+/** Whether the middle of a box is in an area. */
+function isIn([west, south, east, north]: Bounds, box: Bounds): boolean {
+  const [lon, lat] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
+  return lon >= west && lon <= east && lat >= south && lat <= north
+}
 
 /** A box with a margin in pixels of a zoom. */
 function widened([west, south, east, north]: Bounds, zoom: number, marginPx: number): Bounds {

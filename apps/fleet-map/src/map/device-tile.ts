@@ -1,7 +1,7 @@
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 import Supercluster from 'supercluster'
-import type { Quality } from '../api/types.ts'
+import type { Quality } from '../api/schemas.ts'
 import { boxAround } from './box-around.ts'
 import { tilePx, unprojectX, unprojectY } from './mercator.ts'
 import { qualities, qualityRank } from './palette.ts'

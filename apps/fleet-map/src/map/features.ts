@@ -1,5 +1,5 @@
-import type { Feature, FeatureCollection, LineString, Point, Polygon } from 'geojson'
-import type { MapDevice } from '../api/types.ts'
+import type { Feature, FeatureCollection, Point, Polygon } from 'geojson'
+import type { FleetDevice } from '../api/schemas.ts'
 import { plural } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { middleOf } from './area-shape.ts'
@@ -18,7 +18,7 @@ export const collection = <F extends Feature>(features: F[]): FeatureCollection 
   features,
 })
 
-export function deviceFeature(device: MapDevice, selected: boolean, nowMs: number) {
+export function deviceFeature(device: FleetDevice, selected: boolean, nowMs: number) {
   const shape = shapeOf(device, nowMs)
   const quality = device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null)
   return point(device.location?.lon ?? 0, device.location?.lat ?? 0, {
@@ -45,55 +45,12 @@ export function devicesInView(features: readonly Feature[], [west, south, east, 
   return plural(devices, 'device')
 }
 
-const breakAfterMs = 15 * 60_000
-
-/**
- * The trail as lines coloured by the signal at their end. Lines are dashed where there was no service or where the
- * position is held. More than 15 minutes of silence leave a gap, because the path is unknown.
- */
-export function trailFeatures(points: readonly TrailPoint[]): Feature<LineString>[] {
-  const lines: Feature<LineString>[] = []
-  let open: { color: string; dashed: boolean; coordinates: [number, number][] } | undefined
-  const close = () => {
-    if (open && open.coordinates.length > 1)
-      lines.push({
-        type: 'Feature',
-        properties: { color: open.color, dashed: open.dashed },
-        geometry: { type: 'LineString', coordinates: open.coordinates },
-      })
-    open = undefined
-  }
-  let before: TrailPoint | undefined
-  for (const here of points) {
-    if (!before || here.ts - before.ts > breakAfterMs) {
-      close()
-      before = here
-      continue
-    }
-    const color = here.noService ? noServiceColor : colorOf(here.quality)
-    const dashed = here.noService || here.alignment === 'held'
-    if (!open || open.color !== color || open.dashed !== dashed) {
-      close()
-      open = { color, dashed, coordinates: [[before.lon, before.lat]] }
-    }
-    open.coordinates.push([here.lon, here.lat])
-    before = here
-  }
-  close()
-  return lines
-}
-
-/** The lines of a route by look: `known` is solid, `dead` dashed, `unknown` (also the draft) dotted. */
-export function routeFeatures({ stretches, draft }: DrawnRoute): Feature<LineString>[] {
-  const line = (coordinates: [number, number][], color: string, look: string): Feature<LineString> => ({
-    type: 'Feature',
-    properties: { color, look },
-    geometry: { type: 'LineString', coordinates },
-  })
-  const lines = stretches.map(({ path, quality, dead, known }) =>
-    line(path, dead ? colorOf('none') : colorOf(quality), dead ? 'dead' : known ? 'known' : 'unknown'),
-  )
-  return draft.length > 1 ? [...lines, line(draft, noServiceColor, 'unknown')] : lines
+/** The last point of the trail, with a circle as large as its position is uncertain. */
+export function trailHead(points: readonly TrailPoint[]): Feature<Point>[] {
+  const head = points.at(-1)
+  if (!head) return []
+  const color = head.noService ? noServiceColor : colorOf(head.quality)
+  return [point(head.lon, head.lat, { color, radius: Math.min(60, 6 + (head.alignErrorM ?? 0) / 4) })]
 }
 
 /** The points of a route that is being drawn, and the numbers of its dead zones. */

@@ -1,15 +1,13 @@
-import type { Position } from 'geojson'
+import type { LonLat } from '../route/geometry.ts'
 import type { HexAnswer, HexLoad } from './hexes.worker.ts'
 import HexWorker from './hexes.worker.ts?worker'
-import { colorOf } from './palette.ts'
-import type { ShadedCell } from './surface.ts'
 
 /** Returns the outline of a cell as [longitude, latitude]. */
-export const readOutline = (h3: string): Promise<Position[]> =>
+export const readOutline = (h3: string): Promise<LonLat[]> =>
   new Promise((resolve) => {
     const hexes = openHexes(([cell]) => {
       hexes.close()
-      resolve(cell?.geometry.coordinates[0] ?? [])
+      resolve((cell?.geometry.coordinates[0] ?? []).map(([lon = 0, lat = 0]) => [lon, lat]))
     })
     hexes.outline([h3])
   })
@@ -18,15 +16,6 @@ export const readOutline = (h3: string): Promise<Position[]> =>
 export function openHexes(onFeatures: (features: HexAnswer['features']) => void) {
   let worker: Worker | undefined
   let newest = 0
-  const convert = (cells: HexLoad['cells']) => {
-    newest += 1
-    if (cells.length === 0) {
-      onFeatures([])
-      return
-    }
-    worker ??= openWorker()
-    worker.postMessage({ sequence: newest, cells } satisfies HexLoad)
-  }
   // The worker contains all of H3, and most readers need no outlines.
   const openWorker = () => {
     const opened = new HexWorker()
@@ -36,20 +25,14 @@ export function openHexes(onFeatures: (features: HexAnswer['features']) => void)
     return opened
   }
   return {
-    load(cells: readonly ShadedCell[]): void {
-      convert(
-        cells.map(({ cell, quality, noService }) => ({
-          h3: cell.h3,
-          color: colorOf(quality),
-          hatched: noService,
-          faint: cell.confidence === 'low',
-        })),
-      )
-    },
-    /** Converts cells without a metric, to be drawn as outlines. */
     outline(cells: readonly string[]): void {
-      const look = { color: colorOf(null), hatched: false, faint: false }
-      convert(cells.map((h3) => ({ h3, ...look })))
+      newest += 1
+      if (cells.length === 0) {
+        onFeatures([])
+        return
+      }
+      worker ??= openWorker()
+      worker.postMessage({ sequence: newest, cells } satisfies HexLoad)
     },
     close: () => worker?.terminate(),
   }

@@ -1,4 +1,4 @@
-import type { Quality } from '../api/types.ts'
+import type { Quality } from '../api/schemas.ts'
 import { colorOf, noServiceColor, qualities } from './palette.ts'
 import type { DeviceShape } from './surface.ts'
 
@@ -30,7 +30,7 @@ function pixels(context: CanvasRenderingContext2D): ImageData {
 }
 
 /** Traces the outline of a marker centred on (0, 0): an arrow pointing up, a square, or a ring. */
-export function traceShape(context: CanvasRenderingContext2D, shape: DeviceShape, radius: number): void {
+function traceShape(context: CanvasRenderingContext2D, shape: DeviceShape, radius: number): void {
   context.beginPath()
   if (shape === 'moving') {
     context.moveTo(0, -radius * 1.2)

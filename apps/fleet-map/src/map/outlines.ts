@@ -1,7 +1,8 @@
 import type { Feature, FeatureCollection, Geometry, MultiPolygon, Polygon, Position } from 'geojson'
 import { feature } from 'topojson-client'
 import type { GeometryCollection, Topology } from 'topojson-specification'
-import world from 'world-atlas/countries-110m.json'
+import world from 'world-atlas/countries-110m.json' with { type: 'json' }
+import { unwrapRing } from '#telemetry/geo/antimeridian'
 
 type Country = Feature<Geometry, { name: string }>
 
@@ -18,24 +19,14 @@ export const countries: FeatureCollection<Geometry, { name: string }> = {
 
 /** Extends rings that cross the date line beyond 180°, because a flat map would draw them around the world. */
 function flat(geometry: Geometry): Geometry {
-  if (geometry.type === 'Polygon') return { ...geometry, coordinates: geometry.coordinates.map(unrolled) }
+  if (geometry.type === 'Polygon') return { ...geometry, coordinates: geometry.coordinates.map(unwrapped) }
   if (geometry.type === 'MultiPolygon')
-    return { ...geometry, coordinates: geometry.coordinates.map((polygon) => polygon.map(unrolled)) }
+    return { ...geometry, coordinates: geometry.coordinates.map((polygon) => polygon.map(unwrapped)) }
   return geometry
 }
 
-function unrolled(ring: Position[]): Position[] {
-  let turn = 0
-  const out = ring.map(([lon = 0, lat = 0], index): Position => {
-    const before = ring[index - 1]?.[0] ?? lon
-    if (lon - before > 180) turn -= 360
-    else if (before - lon > 180) turn += 360
-    return [lon + turn, lat]
-  })
-  const [first, last] = [out[0], out.at(-1)]
-  // A ring around the pole does not return to its start: close it along the lower edge of the map.
-  if (first && last && turn !== 0) out.push([last[0] ?? 0, -90], [first[0] ?? 0, -90], first)
-  return out
+function unwrapped(ring: Position[]): Position[] {
+  return unwrapRing(ring as [number, number][])
 }
 
 const rings = (geometry: Geometry): Position[][] =>

@@ -1,4 +1,4 @@
-import type { Quality } from '../api/types.ts'
+import type { Quality } from '../api/schemas.ts'
 
 /** Colours of the quality classes, distinguishable for colour-blind readers. */
 const qualityColors: Record<Quality, string> = {

@@ -1,5 +1,4 @@
-import { boundsOfRings } from './area-shape.ts'
-import type { AreaShape, Bounds } from './surface.ts'
+import { type AreaShape, type Bounds, boundsOf, unwrapBounds } from './surface.ts'
 
 /**
  * Returns the id of the place that a click opens: the smallest of those under the pointer. A place that contains the whole view
@@ -8,8 +7,8 @@ import type { AreaShape, Bounds } from './surface.ts'
 export function clickedPlace(under: readonly AreaShape[], view: Bounds): string | undefined {
   let smallest: { id: string; size: number } | undefined
   for (const { id, ring } of under) {
-    const box = boundsOfRings([ring])
-    if (!id || !box || contains(box, view)) continue
+    const box = boundsOf(ring)
+    if (!id || !box || contains(box, unwrapBounds(view, (box[0] + box[2]) / 2))) continue
     const size = (box[2] - box[0]) * (box[3] - box[1])
     if (!smallest || size < smallest.size) smallest = { id, size }
   }

@@ -36,7 +36,7 @@ const clusterRadius = byCount(1)
 const ringSize = byCount(1 / ringRadiusPx)
 
 /** Below, names would cover the map; from the second zoom on, the outlines are large enough to be seen. */
-export const placeNamesFromZoom = 6
+const placeNamesFromZoom = 6
 const placeDotsToZoom = 11
 
 /** The layers in which a click chooses a place. */
@@ -62,6 +62,8 @@ const outlineLayers = (theme: MapTheme): LayerSpecification[] => [
 /**
  * Returns the style: layers from bottom to top, and sources that are empty except for the outlines or the background, which
  * replaces the outlines.
+ *
+ * Long because it lists the layers.
  */
 export function mapStyle(
   theme: MapTheme,
@@ -301,7 +303,7 @@ export function mapStyle(
     version: 8,
     sources: {
       ...(background?.sources ?? {
-        countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth' },
+        countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth, towns: GeoNames' },
       }),
       'country-names': geojson,
       trail: geojson,

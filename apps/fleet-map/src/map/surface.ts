@@ -1,9 +1,11 @@
-import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
+import { longitudeNear, unwrapLine } from '#telemetry/geo/antimeridian'
+import type { FleetDevice, Quality } from '../api/schemas.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import type { LonLat } from '../route/geometry.ts'
 import type { Background } from './background/background.ts'
 
 export type View = { lon: number; lat: number; zoom: number }
+/** Longitudes can be beyond ±180°. Across the antimeridian, a box of the service has west > east. */
 export type Bounds = [west: number, south: number, east: number, north: number]
 
 /** Pixels at each side that panels cover. A fitted view leaves them free. */
@@ -43,9 +45,6 @@ export type MapTheme = {
 /** Addresses of tiles with {z}, {x} and {y}; null draws none. */
 export type TileAddresses = { devices: string | null; areas: string | null }
 
-/** A coverage cell with its class for the selected metric. */
-export type ShadedCell = { cell: CoverageCell; quality: Quality | null; noService: boolean }
-
 export type TrailPoint = {
   ts: number
   lat: number
@@ -73,18 +72,13 @@ export type SurfaceEvents = {
   onFinish: () => void
 }
 
-/** A drawing surface of the map: WebGL with MapLibre, or a 2D canvas in browsers without WebGL2. */
+/** The drawn map. Devices, coverage and dwells come from tiles. */
 export type Surface = {
-  kind: 'webgl' | 'canvas'
-  /** WebGL draws these devices beside those of the tiles. */
-  setDevices: (devices: readonly MapDevice[], selectedId: string | null) => void
+  /** Draws these devices beside those of the tiles. */
+  setDevices: (devices: readonly FleetDevice[], selectedId: string | null) => void
   selectCell: (h3: string | null) => void
-  /** WebGL only: devices, coverage and dwells come from tiles. */
-  setTiles?: (tiles: TileAddresses) => void
-  setShading?: (shading: Shading) => void
-  /** Canvas only: coverage and dwells come from lists. */
-  setCoverage?: (cells: readonly ShadedCell[]) => void
-  setDwells?: (dwells: readonly Dwell[]) => void
+  setTiles: (tiles: TileAddresses) => void
+  setShading: (shading: Shading) => void
   setTrail: (points: readonly TrailPoint[]) => void
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void
@@ -94,8 +88,8 @@ export type Surface = {
   /** While a route is being drawn, clicks add points and a double click does not zoom. */
   setDrawing: (drawing: boolean) => void
   setTheme: () => void
-  /** WebGL only: what is drawn below the fleet; null draws country outlines. */
-  setBackground?: (background: Background | null) => void
+  /** Sets what is drawn below the fleet; null draws country outlines. */
+  setBackground: (background: Background | null) => void
   fit: (fit: Fit) => void
   /** Shows a view at once. */
   lookAt: (view: View) => void
@@ -109,7 +103,7 @@ const silentAfterMs = 15 * 60_000
 const movingFromMps = 1.5
 
 /** Returns the shape of a device at a time. A device is silent when its newest position and signal are old. */
-export function shapeOf(device: MapDevice, nowMs: number): DeviceShape {
+export function shapeOf(device: FleetDevice, nowMs: number): DeviceShape {
   const lastMs = Math.max(
     device.location ? Date.parse(device.location.ts) : 0,
     device.signal ? Date.parse(device.signal.ts) : 0,
@@ -129,10 +123,10 @@ export function offsetInto(
   return [(left - right) / 2, (top - bottom) / 2]
 }
 
-/** Returns the box around all points; null when there are none. */
-export function boundsOf(points: Iterable<{ lat: number; lon: number }>): Bounds | null {
+/** Returns the box around a line or a ring, with longitudes that do not jump; null when it has no points. */
+export function boundsOf(line: readonly LonLat[]): Bounds | null {
   let bounds: Bounds | null = null
-  for (const { lat, lon } of points) {
+  for (const [lon, lat] of unwrapLine(line)) {
     if (!bounds) bounds = [lon, lat, lon, lat]
     else {
       bounds[0] = Math.min(bounds[0], lon)
@@ -142,4 +136,12 @@ export function boundsOf(points: Iterable<{ lat: number; lon: number }>): Bounds
     }
   }
   return bounds
+}
+
+/** Returns the box with the east after the west, within half of the globe of a longitude. */
+export function unwrapBounds([west, south, east, north]: Bounds, near: number): Bounds {
+  const end = east < west ? east + 360 : east
+  const middle = (west + end) / 2
+  const turn = longitudeNear(middle, near) - middle
+  return [west + turn, south, end + turn, north]
 }

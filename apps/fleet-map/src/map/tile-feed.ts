@@ -31,7 +31,9 @@ const gatherMs = 40
 
 /**
  * Follows the devices in a view. Reads the tiles of the view, checks them again and again with their entity tags, and
- * shows a new picture only if one changed. While a tile loads, its area shows what it showed before, so nothing flickers.
+ * shows them again only if one changed. While a tile loads, its area shows what it showed before, so nothing flickers.
+ *
+ * Long because reads, timers and what is shown share the tiles in view.
  */
 export function openTileFeed({ onItems, pauseMs }: Options) {
   const kept = new Map<string, KeptTile>()
@@ -49,12 +51,7 @@ export function openTileFeed({ onItems, pauseMs }: Options) {
     clearTimeout(showTimer)
     showTimer = undefined
     const before = shown
-    const itemsBefore = once(() => itemsOf(before))
-    const shownBefore = (tile: TileId): ShownTile => ({
-      items: itemsBefore().filter((item) => isInTile(tile, item)),
-      checkedMs: -Infinity,
-    })
-    shown = wanted.map((tile) => kept.get(keyOf(tile)) ?? shownBefore(tile))
+    shown = shownOf(wanted, kept, before)
     const isSame =
       shown.length === before.length && shown.every(({ items }, index) => isSameList(items, before[index]?.items))
     if (!isSame) onItems(mergeBorders(itemsOf(shown), wanted[0]?.z ?? 0))
@@ -82,25 +79,13 @@ export function openTileFeed({ onItems, pauseMs }: Options) {
       }
       if (!response.ok) return false
       const items = bytes ? readDeviceTile(bytes, tile) : []
-      keep(id, { etag: response.headers.get('ETag'), items, checkedMs })
+      keep(kept, id, { etag: response.headers.get('ETag'), items, checkedMs }, wanted)
       return before === undefined || before.items.length + items.length > 0
     } catch {
       // The next check reads the tile again. The page shows elsewhere that the service is unreachable.
       return false
     } finally {
       if (loading.get(id) === abort) loading.delete(id)
-    }
-  }
-  const keep = (id: string, tile: KeptTile) => {
-    kept.delete(id)
-    kept.set(id, tile)
-    const inView = new Set(wanted.map(keyOf))
-    let items = [...kept.values()].reduce((sum, other) => sum + other.items.length, 0)
-    for (const [other, { items: unused }] of kept) {
-      if (kept.size <= maxKeptTiles && items <= maxKeptItems) break
-      if (inView.has(other)) continue
-      kept.delete(other)
-      items -= unused.length
     }
   }
   const abortLoads = (isObsolete: (id: string) => boolean) => {
@@ -152,14 +137,45 @@ export function openTileFeed({ onItems, pauseMs }: Options) {
     /** Returns the box of the devices of a cluster in the view. */
     async extentOf(cluster: DrawnCluster): Promise<Bounds> {
       const followed = source
-      const readOnce = async (tile: TileId): Promise<readonly TileItem[]> => {
-        if (!followed) return []
-        const response = await fetchTile(followed, tile, null, AbortSignal.timeout(maxWaitMs))
-        return response.status === 200 ? readDeviceTile(await response.arrayBuffer(), tile) : []
-      }
-      return clusterExtent(readOnce, cluster, wanted[0]?.z ?? 0)
+      return clusterExtent((tile) => readOnce(followed, tile), cluster, wanted[0]?.z ?? 0)
     },
   }
+}
+
+async function readOnce(source: TileSource | null, tile: TileId): Promise<readonly TileItem[]> {
+  if (!source) return []
+  const response = await fetchTile(source, tile, null, AbortSignal.timeout(maxWaitMs))
+  return response.status === 200 ? readDeviceTile(await response.arrayBuffer(), tile) : []
+}
+
+/** Keeps a tile, and drops the oldest ones that are not in view if there are too many. */
+function keep(kept: Map<string, KeptTile>, id: string, tile: KeptTile, wanted: readonly TileId[]): void {
+  kept.delete(id)
+  kept.set(id, tile)
+  const inView = new Set(wanted.map(keyOf))
+  let items = [...kept.values()].reduce((sum, other) => sum + other.items.length, 0)
+  for (const [other, { items: unused }] of kept) {
+    if (kept.size <= maxKeptTiles && items <= maxKeptItems) break
+    if (inView.has(other)) continue
+    kept.delete(other)
+    items -= unused.length
+  }
+}
+
+/** Returns what to show of each wanted tile: what was read of it, or else what its area showed before. */
+function shownOf(
+  wanted: readonly TileId[],
+  kept: ReadonlyMap<string, KeptTile>,
+  before: readonly ShownTile[],
+): ShownTile[] {
+  const itemsBefore = once(() => itemsOf(before))
+  return wanted.map(
+    (tile) =>
+      kept.get(keyOf(tile)) ?? {
+        items: itemsBefore().filter((item) => isInTile(tile, item)),
+        checkedMs: -Infinity,
+      },
+  )
 }
 
 /** The items of tiles. A device that moved between the checks of two tiles is in both: the tile checked last has it. */

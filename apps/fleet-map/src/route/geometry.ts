@@ -1,21 +1,40 @@
+import { unwrapLine } from '#telemetry/geo/antimeridian'
+import { distanceM as distanceBetweenM } from '#telemetry/geo/geo'
+
 export type LonLat = [lon: number, lat: number]
 
-const earthRadiusM = 6_371_008.8
-const radians = Math.PI / 180
+const distanceM = ([lon, lat]: LonLat, [otherLon, otherLat]: LonLat): number =>
+  distanceBetweenM({ lat, lon }, { lat: otherLat, lon: otherLon })
 
-/** Returns the metres between two positions on the sphere (haversine), like the service. */
-function distanceM([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
-  const sinLat = Math.sin(((latB - latA) * radians) / 2)
-  const sinLon = Math.sin(((lonB - lonA) * radians) / 2)
-  const chord = sinLat * sinLat + Math.cos(latA * radians) * Math.cos(latB * radians) * sinLon * sinLon
-  return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(chord)))
-}
-
-export const lengthOf = (path: readonly LonLat[]): number =>
+const lengthOf = (path: readonly LonLat[]): number =>
   path.reduce((sum, here, index) => sum + (index === 0 ? 0 : distanceM(path[index - 1] ?? here, here)), 0)
 
+/** Returns the length of a route in metres, without the gaps between its lines. */
+export const routeLengthM = (lines: readonly LonLat[][]): number => lines.reduce((sum, line) => sum + lengthOf(line), 0)
+
+/**
+ * Returns a function that cuts a route between two distances from its start, which are in the same line. Distances must not
+ * decrease between calls. The longitudes of all pieces continue beyond ±180°.
+ */
+export function routeCutter(lines: readonly LonLat[][]): (fromM: number, toM: number) => LonLat[] {
+  const positions = unwrapLine(lines.flat()).map(([lon, lat]): LonLat => [lon, lat])
+  let endM = 0
+  const cutters = lines.map((line) => {
+    const startM = endM
+    endM += lengthOf(line)
+    return { startM, endM, cut: pathCutter(positions.splice(0, line.length)) }
+  })
+  let index = 0
+  return (fromM, toM) => {
+    const middleM = (fromM + toM) / 2
+    while (index < cutters.length - 1 && (cutters[index]?.endM ?? 0) <= middleM) index++
+    const { startM = 0, cut } = cutters[index] ?? {}
+    return cut?.(fromM - startM, toM - startM) ?? []
+  }
+}
+
 /** Returns a function that cuts a path between two distances from its start. Distances must not decrease between calls. */
-export function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number) => LonLat[] {
+function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number) => LonLat[] {
   let leg = 1
   let startM = 0
   const legM = () => {
@@ -26,9 +45,7 @@ export function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number
     const [a = [0, 0], b = a] = [path[leg - 1], path[leg]] as [LonLat, LonLat]
     const length = legM()
     const fraction = length === 0 ? 0 : Math.min(1, Math.max(0, (alongM - startM) / length))
-    // A leg that crosses the 180th meridian takes the short way; the map draws beyond 180°.
-    const turn = b[0] - a[0] > 180 ? -360 : b[0] - a[0] < -180 ? 360 : 0
-    return [a[0] + (b[0] + turn - a[0]) * fraction, a[1] + (b[1] - a[1]) * fraction]
+    return [a[0] + (b[0] - a[0]) * fraction, a[1] + (b[1] - a[1]) * fraction]
   }
   return (fromM, toM) => {
     while (leg < path.length - 1 && startM + legM() <= fromM) {

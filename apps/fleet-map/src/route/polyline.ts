@@ -3,8 +3,21 @@ import type { LonLat } from './geometry.ts'
 // Five decimals are about a metre.
 const scale = 1e5
 
-/** Encodes a path in Google's polyline format. */
-export function encodePolyline(path: readonly (readonly [lon: number, lat: number])[]): string {
+// Between lines. The polyline format does not use it, and an address keeps it as it is.
+const separator = '.'
+
+/** Encodes lines in Google's polyline format, separated by points. */
+export const encodeLines = (lines: readonly Line[]): string => lines.map(encodePolyline).join(separator)
+
+/** Decodes lines. Returns none if one of them is invalid. */
+export function decodeLines(text: string): LonLat[][] {
+  const lines = text.split(separator).map(decodePolyline)
+  return lines.every(({ length }) => length >= 2) ? lines : []
+}
+
+type Line = readonly (readonly [lon: number, lat: number])[]
+
+function encodePolyline(path: Line): string {
   let [lastLat, lastLon] = [0, 0]
   let text = ''
   for (const [lon, lat] of path) {
@@ -25,8 +38,8 @@ function encodeNumber(value: number): string {
   return text + String.fromCharCode(rest + 63)
 }
 
-/** Decodes a path in Google's polyline format. Returns an empty path for an invalid text. */
-export function decodePolyline(text: string): LonLat[] {
+/** Returns an empty path for an invalid text. */
+function decodePolyline(text: string): LonLat[] {
   const path: LonLat[] = []
   const numbers: number[] = []
   let [value, shift] = [0, 0]

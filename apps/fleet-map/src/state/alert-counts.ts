@@ -1,12 +1,11 @@
 import { effect, signal } from '@preact/signals'
-import type { AlertCounts } from '../api/alert-types.ts'
-import { ApiError, apiKey, call } from '../api/client.ts'
+import { ApiError, apiKey, get } from '../api/client.ts'
 import { homeOrganizationId } from './session.ts'
 
 const everyMs = 15_000
 
 /** The alerts of the selected organization that are not closed; undefined while unknown or without the scope. */
-export const alertCounts = signal<AlertCounts | undefined>(undefined)
+export const alertCounts = signal<{ open: number; acknowledged: number } | undefined>(undefined)
 
 let refresh: (() => void) | undefined
 
@@ -22,7 +21,7 @@ effect(() => {
   const read = async () => {
     clearTimeout(timer)
     try {
-      const counts = await call<AlertCounts>(`/orgs/${organization}/alert-counts`)
+      const counts = await get(`/orgs/${organization}/alert-counts`)
       if (!isStopped) alertCounts.value = counts
     } catch (error) {
       // Without the scope alert:read, there is no number.
@@ -31,7 +30,7 @@ effect(() => {
     if (!isStopped) timer = setTimeout(read, document.hidden ? everyMs * 4 : everyMs)
   }
   refresh = () => void read()
-  // The first picture of the map comes first.
+  // The map comes first.
   timer = setTimeout(read, 500)
   return () => {
     isStopped = true

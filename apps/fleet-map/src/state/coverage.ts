@@ -1,20 +1,8 @@
-import type { CoverageCell, Quality } from '../api/types.ts'
-import { noServiceBelow } from '../map/area-layers.ts'
-import type { CoverageMetric, ShadedCell, Shading } from '../map/surface.ts'
+import type { SignalThresholds } from '../api/schemas.ts'
+import type { CoverageMetric, Shading } from '../map/surface.ts'
 
-/** `GET /signal-thresholds`: for each metric, the lower bounds of the classes poor to excellent. */
-export type Thresholds = {
-  rsrpDbm: number[]
-  sinrDb: number[]
-}
-
-const classes: Quality[] = ['none', 'poor', 'fair', 'good', 'excellent']
-
-/** Returns the class of a value. A value at a threshold belongs to the better class. */
-function classOf(value: number | null, bounds: readonly number[]): Quality | null {
-  if (value === null) return null
-  return classes[bounds.filter((bound) => value >= bound).length] ?? null
-}
+/** For each metric, the lower bounds of the classes poor to excellent. */
+export type Thresholds = Pick<SignalThresholds, 'rsrpDbm' | 'sinrDb'>
 
 /** Lower bounds of the classes poor to excellent, as shares of samples with service. */
 export const serviceBounds = [0.5, 0.8, 0.95, 0.99] as const
@@ -24,17 +12,3 @@ export const shadingOf = (metric: CoverageMetric, { rsrpDbm, sinrDb }: Threshold
   metric,
   bounds: metric === 'service' ? serviceBounds : metric === 'rsrp' ? rsrpDbm : sinrDb,
 })
-
-/** Classifies each cell by a metric. Marks cells where less than 5 % of the samples had service. */
-export function shade(cells: readonly CoverageCell[], metric: CoverageMetric, thresholds: Thresholds): ShadedCell[] {
-  return cells.map((cell) => ({
-    cell,
-    noService: cell.serviceRatio < noServiceBelow,
-    quality:
-      metric === 'service'
-        ? classOf(cell.serviceRatio, serviceBounds)
-        : metric === 'rsrp'
-          ? classOf(cell.rsrpDbm.p50, thresholds.rsrpDbm)
-          : classOf(cell.sinrDb.p50, thresholds.sinrDb),
-  }))
-}

@@ -1,4 +1,5 @@
-import { call } from '../api/client.ts'
+import { get, getPage } from '../api/client.ts'
+import type { LatestTelemetry } from '../api/schemas.ts'
 
 /** A time range in the past. */
 export type TimeRange = { fromMs: number; toMs: number }
@@ -13,28 +14,21 @@ export type HistoryRow = {
   [field: string]: unknown
 }
 
-export type Latest = {
-  deviceId: string
-  asOf: string
-  connection: Record<string, unknown> | null
-  cellular: Record<string, unknown> | null
-  system: Record<string, unknown> | null
-  location: Record<string, unknown> | null
-}
-
 // The service writes its router model segment into the document.
 const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
 
-export const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
-  `/api/${modelSegment}/${deviceId}/telemetry/${what}`
+export const telemetryPath = <What extends 'latest' | 'history' | 'data-use'>(deviceId: string, what: What) =>
+  `/api/${modelSegment}/${deviceId}/telemetry/${what}` as const
 
-export const readLatest = (deviceId: string, signal: AbortSignal): Promise<Latest> =>
-  call<Latest>(telemetryPath(deviceId, 'latest'), { signal })
+export const readLatest = (deviceId: string, signal: AbortSignal): Promise<LatestTelemetry> =>
+  get(telemetryPath(deviceId, 'latest'), { signal })
+
+type Page = { items: HistoryRow[]; nextCursor: string | null }
 
 /** Reads the rows of one kind, oldest first. Returns at most the newest 20,000 of the time window. */
 export async function readHistory(
   deviceId: string,
-  { kind, sinceMinutes, range }: TimeSpan & { kind: string },
+  { kind, sinceMinutes, range }: TimeSpan & { kind: 'cellular' | 'connection' | 'location' },
   signal: AbortSignal,
 ): Promise<HistoryRow[]> {
   const path = telemetryPath(deviceId, 'history')
@@ -44,10 +38,7 @@ export async function readHistory(
   const rows: HistoryRow[] = []
   let cursor: string | null = null
   do {
-    const page: { items: HistoryRow[]; nextCursor: string | null } = await call(path, {
-      signal,
-      query: { kind, ...time, limit: 10_000, cursor },
-    })
+    const page: Page = await getPage(path, { query: { kind, ...time }, cursor, limit: 10_000, signal })
     rows.push(...page.items)
     cursor = page.nextCursor
   } while (cursor !== null && rows.length < 20_000)

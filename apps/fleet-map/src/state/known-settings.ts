@@ -1,4 +1,3 @@
-import type { Json } from '../api/types.ts'
 import { isObject } from './profile-settings.ts'
 
 /** A setting that the form shows as a field. The settings of a profile are free; these are the ones that most routers have. */
@@ -40,7 +39,7 @@ export const knownSections: { title: string; settings: KnownSetting[] }[] = [
   },
 ]
 
-type Settings = { [key: string]: Json }
+type Settings = { [key: string]: unknown }
 
 /** The name under which settings have a value, or else the default name. */
 function nameIn(settings: Settings, [section, ...names]: KnownSetting['path']): string {
@@ -48,13 +47,13 @@ function nameIn(settings: Settings, [section, ...names]: KnownSetting['path']): 
   return names.find((name) => isObject(inner) && name in inner) ?? names[0] ?? ''
 }
 
-export function readSetting(settings: Settings, path: KnownSetting['path']): Json | undefined {
+export function readSetting(settings: Settings, path: KnownSetting['path']): unknown {
   const inner = settings[path[0]]
   return isObject(inner) ? inner[nameIn(settings, path)] : undefined
 }
 
 /** Returns settings with one value changed; undefined removes it, and a section without values. */
-export function writeSetting(settings: Settings, path: KnownSetting['path'], value: Json | undefined): Settings {
+export function writeSetting(settings: Settings, path: KnownSetting['path'], value: unknown): Settings {
   const [section] = path
   const before = settings[section]
   const inner = isObject(before) ? { ...before } : {}

@@ -1,15 +1,13 @@
-import type { Json } from '../api/types.ts'
-
 /** True for a JSON object; false for arrays and null. */
-export const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+export const isObject = (value: unknown): value is { [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** True for the placeholder of a secret that is set. The service never returns the value. */
-export const isSetSecret = (value: Json | undefined): boolean =>
+export const isSetSecret = (value: unknown): boolean =>
   isObject(value) && isObject(value.$secret) && value.$secret.set === true
 
 /** Returns the paths of all secrets that are set. */
-export function secretPaths(value: Json, path = ''): string[] {
+export function secretPaths(value: unknown, path = ''): string[] {
   if (isSetSecret(value)) return [path]
   if (Array.isArray(value)) return value.flatMap((one, index) => secretPaths(one, `${path}/${index}`))
   if (isObject(value)) return Object.entries(value).flatMap(([key, one]) => secretPaths(one, `${path}/${key}`))
@@ -17,8 +15,11 @@ export function secretPaths(value: Json, path = ''): string[] {
 }
 
 /** Returns the JSON merge patch (RFC 7396) between two settings. Removed keys become null. */
-export function mergePatch(before: { [key: string]: Json }, after: { [key: string]: Json }): { [key: string]: Json } {
-  const patch = new Map<string, Json>()
+export function mergePatch(
+  before: { [key: string]: unknown },
+  after: { [key: string]: unknown },
+): { [key: string]: unknown } {
+  const patch = new Map<string, unknown>()
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch.set(key, null)
   for (const [key, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, key) ? before[key] : undefined

@@ -1,18 +1,25 @@
 import { signal } from '@preact/signals'
 import type { DrawnRoute } from '../route/drawn.ts'
 import type { LonLat } from '../route/geometry.ts'
-import { decodePolyline, encodePolyline } from '../route/polyline.ts'
+import { decodeLines, encodeLines } from '../route/polyline.ts'
 import { place, setParams } from './url.ts'
 
-/** `drawing` is true while clicks on the map add points. `name` is the file that the route came from. */
-export type RouteState = { path: LonLat[]; drawing: boolean; name: string | null }
+/**
+ * `drawing` is true while clicks on the map add points to the last line. `file` is where the route came from, and what was left
+ * out of it.
+ */
+export type RouteState = {
+  lines: LonLat[][]
+  drawing: boolean
+  file: { name: string; notes: readonly string[] } | null
+}
 
 // Some programs shorten longer addresses when a link is shared.
 const maxAddressLength = 1_500
 
 const fromAddress = (): RouteState => {
-  const path = decodePolyline(place.value.params.route ?? '')
-  return { path, drawing: path.length < 2, name: null }
+  const lines = decodeLines(place.value.params.route ?? '')
+  return { lines, drawing: lines.length === 0, file: null }
 }
 
 export const route = signal<RouteState>(fromAddress())
@@ -25,30 +32,40 @@ export function setRoute(next: Partial<RouteState>): void {
   const state = { ...route.value, ...next }
   route.value = state
   if (state.drawing) return
-  const text = state.path.length < 2 ? '' : encodePolyline(state.path)
+  const text = encodeLines(state.lines)
   setParams({ route: text.length <= maxAddressLength ? text : null }, { replace: true })
 }
 
 /** Adds a point while the route is being drawn. Ignores a repeated point, such as that of a double click. */
 export function addPoint(point: LonLat): void {
-  const last = route.value.path.at(-1)
-  if (!route.value.drawing || (last && last[0] === point[0] && last[1] === point[1])) return
-  setRoute({ path: [...route.value.path, point] })
+  const { lines, drawing } = route.value
+  const last = lines.at(-1) ?? []
+  const before = last.at(-1)
+  if (!drawing || (before && before[0] === point[0] && before[1] === point[1])) return
+  setRoute({ lines: [...lines.slice(0, -1), [...last, point]] })
 }
 
-export const undoPoint = (): void => setRoute({ path: route.value.path.slice(0, -1), drawing: true })
+export function undoPoint(): void {
+  const { lines } = route.value
+  const rest = lines.at(-1)?.slice(0, -1) ?? []
+  setRoute({ lines: [...lines.slice(0, -1), ...(rest.length > 0 ? [rest] : [])], drawing: true })
+}
 
 export function clearRoute(): void {
-  setRoute({ path: [], drawing: true, name: null })
+  setRoute({ lines: [], drawing: true, file: null })
   setParams({ route: null }, { replace: true })
 }
 
+/** The lines that have a length. The last one can have a single point while it is being drawn. */
+export const wholeLines = ({ lines }: RouteState): LonLat[][] => lines.filter(({ length }) => length >= 2)
+
 export function finishRoute(): void {
-  if (route.value.drawing && route.value.path.length >= 2) setRoute({ drawing: false })
+  const lines = wholeLines(route.value)
+  if (route.value.drawing && lines.length > 0) setRoute({ lines, drawing: false })
 }
 
 /** Loads the route of the address when it differs from the current route. */
 export function followAddress(): void {
   const { params } = place.value
-  if (params.route && params.route !== encodePolyline(route.value.path)) route.value = fromAddress()
+  if (params.route && params.route !== encodeLines(route.value.lines)) route.value = fromAddress()
 }

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ApiError, all, apiKey, call, isSignedIn, sessionCaller } from '../api/client.ts'
-import type { Caller, Organization } from '../api/types.ts'
+import { ApiError, all, apiKey, get, isSignedIn, sessionCaller } from '../api/client.ts'
+import type { Caller, Organization } from '../api/schemas.ts'
 import { place } from './url.ts'
 
 /** The organizations that the caller can read; undefined while they are loading. */
@@ -22,8 +22,10 @@ export const organizationName = (id: string): string | undefined =>
 /** Who is signed in; undefined while it is loading. */
 export const caller = signal<Caller | undefined>(undefined)
 
+export type Scope = Caller['organizations'][number]['scopes'][number]
+
 /** Returns whether the caller holds a scope in an organization. */
-export const holds = (organization: string, scope: string): boolean =>
+export const holds = (organization: string, scope: Scope): boolean =>
   caller.value?.platform ||
   caller.value?.organizations.some(({ id, scopes }) => id === organization && scopes.includes(scope)) ||
   false
@@ -35,7 +37,7 @@ effect(() => {
   if (apiKey.value === null) return
   let isStopped = false
   const read = async () => {
-    const found = await call<Caller>('/auth/me').catch(() => undefined)
+    const found = await get('/auth/me').catch(() => undefined)
     if (isStopped) return
     caller.value = found
     if (!found) timer = setTimeout(read, retryMs)
@@ -49,7 +51,7 @@ effect(() => {
 
 /** Reads the organizations again, after one was created or renamed. */
 export async function reloadOrganizations(): Promise<void> {
-  organizations.value = await all<Organization>('/orgs')
+  organizations.value = await all('/orgs')
 }
 
 effect(() => {
@@ -59,7 +61,7 @@ effect(() => {
   let isStopped = false
   const read = async () => {
     try {
-      const list = await all<Organization>('/orgs')
+      const list = await all('/orgs')
       if (!isStopped) organizations.value = list
     } catch (error) {
       if (isStopped) return

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
-import { ApiError, accessWasRefused, apiKey, call, sessionCaller, signOut } from '../api/client.ts'
-import type { Caller } from '../api/types.ts'
+import { ApiError, accessWasRefused, apiKey, get, post, sessionCaller, signOut } from '../api/client.ts'
+import type { AnswerOf, Operation } from '../api/operations.ts'
 import { goTo, place } from './url.ts'
 
-type Provider = { name: string; signsOut: boolean }
+type Provider = NonNullable<AnswerOf<Operation<'get', '/auth/session'>>['provider']>
 
 /** The identity provider at which people can sign in; null without one. */
 export const provider = signal<Provider | null>(null)
@@ -13,7 +13,7 @@ const retryMs = 3_000
 /** Asks the service who is signed in in this browser, until it answers. */
 export async function loadSession(): Promise<void> {
   try {
-    const session = await call<{ caller: Caller | null; provider: Provider | null }>('/auth/session')
+    const session = await get('/auth/session')
     provider.value = session.provider
     // A tab with an API key of its own stays with it.
     if (apiKey.value === null) sessionCaller.value = session.caller
@@ -26,7 +26,7 @@ export async function loadSession(): Promise<void> {
 
 /** Exchanges a link for a session. Throws ApiError when the link cannot be used. */
 export async function useLink(link: string): Promise<void> {
-  const signedIn = await call<Caller>('/auth/session', { method: 'POST', body: { link } })
+  const signedIn = await post('/auth/session', { body: { link } })
   accessWasRefused.value = false
   sessionCaller.value = signedIn
   goTo('map', {}, [])

@@ -1,4 +1,4 @@
-import type { Quality } from '../api/types.ts'
+import type { Quality } from '../api/schemas.ts'
 import type { ChartMark } from '../components/chart.tsx'
 import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
@@ -18,10 +18,10 @@ export type RadioHistory = {
   outages: Outage[]
 }
 
-export type Track = { cellular: HistoryRow[]; fixes: HistoryRow[] }
+type SignalTrack = { cellular: HistoryRow[]; fixes: HistoryRow[] }
 
 /** Reads the positions and signal measurements of a device, both oldest first. */
-export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortSignal): Promise<Track> {
+export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortSignal): Promise<SignalTrack> {
   const [cellular, fixes] = await Promise.all([
     readHistory(deviceId, { kind: 'cellular', ...span }, signal),
     readHistory(deviceId, { kind: 'location', ...span }, signal),
@@ -29,13 +29,19 @@ export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortS
   return { cellular, fixes }
 }
 
+/** The track with the signal of one modem; null for a device that has one. */
+export const ofModem = ({ cellular, fixes }: SignalTrack, modem: string | null): SignalTrack => ({
+  cellular: modem === null ? cellular : cellular.filter((row) => row.modem === modem),
+  fixes,
+})
+
 /** A longer time without reports is a gap in the charts. */
 export const silenceMs = 5 * 60_000
 
 const qualityOf = (row: HistoryRow): Quality | null => qualities.find((quality) => quality === row.quality) ?? null
 
 /** Converts a device's history for the charts and for the trail on the map. */
-export function radioHistory({ cellular, fixes }: Track): RadioHistory {
+export function radioHistory({ cellular, fixes }: SignalTrack): RadioHistory {
   const out: RadioHistory = {
     times: [],
     rsrpDbm: [],

@@ -1,19 +1,19 @@
 import { signal } from '@preact/signals'
 
-/** The view and its parameters, which the address has after `#`. A shared link shows the same picture. */
-export type Place = { view: string; params: Record<string, string> }
+/** The view and its parameters, which the address has after `#`. A shared link shows the same. */
+type PageAddress = { view: string; params: Record<string, string> }
 
-function read(): Place {
+function read(): PageAddress {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
   return { view: path || 'map', params: Object.fromEntries(new URLSearchParams(query)) }
 }
 
-function write({ view, params }: Place): string {
+function write({ view, params }: PageAddress): string {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '')).toString()
   return `#/${view}${query ? `?${query}` : ''}`
 }
 
-export const place = signal<Place>(read())
+export const place = signal<PageAddress>(read())
 
 addEventListener('hashchange', () => {
   place.value = read()

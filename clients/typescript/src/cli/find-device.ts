@@ -1,3 +1,4 @@
+import { folded } from '../folded.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import type { Session } from './session.ts'
 
@@ -7,7 +8,11 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export async function findDeviceId({ client }: Session, reference: string): Promise<string> {
   if (uuid.test(reference)) return reference
   const { items } = await client.get('/devices', { params: { query: { q: reference, limit: 200 } } })
-  const exact = items.filter(({ serial, name }) => serial === reference || name === reference)
+  const spelled = reference.normalize()
+  const same = items.filter(({ serial, name }) => [serial, name].some((text) => text.normalize() === spelled))
+  // A serial is unique in any case.
+  const inAnyCase = items.filter(({ serial }) => folded(serial) === folded(reference))
+  const exact = same.length > 0 ? same : inAnyCase
   const [first, second] = exact
   if (first && !second) return first.id
   if (second) {

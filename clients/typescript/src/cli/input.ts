@@ -1,13 +1,36 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
+import { decodeFile, decodeUnicode } from '../file-encoding.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 
-/** The content of a file; `-` is the standard input. */
+/** The text of a file in UTF-8 or UTF-16; `-` is the standard input. */
 export async function readInput(path: string): Promise<string> {
+  const text = decodeUnicode(await readBytes(path))
+  if (text !== undefined) return text
+  throw new CommandError(`Cannot read ${nameOf(path)}: it is not UTF-8. Save it as UTF-8.`, exitCodes.usage)
+}
+
+/**
+ * The text of a table that a spreadsheet may have saved in Windows-1252; `-` is the standard input. Tells of this encoding with an
+ * example, and asks in a terminal whether it is right.
+ */
+export async function readTable(path: string): Promise<string> {
+  const { text, example } = decodeFile(await readBytes(path))
+  if (example === undefined) return text
+  process.stderr.write(`${nameOf(path)} is not UTF-8. It is read as Windows-1252, for example: ${example}\n`)
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return text
+  if (/^y(es)?$/i.test(await ask('Is this right? [y/N] '))) return text
+  throw new CommandError('Nothing was sent. Save the file as “CSV UTF-8”.', exitCodes.usage)
+}
+
+const nameOf = (path: string): string => (path === '-' ? 'The standard input' : path)
+
+/** The bytes of a file; `-` is the standard input. */
+export async function readBytes(path: string): Promise<Buffer> {
   try {
-    return path === '-' ? await text(process.stdin) : await readFile(path, 'utf8')
+    return path === '-' ? await buffer(process.stdin) : await readFile(path)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message
     throw new CommandError(`Cannot read ${path}: ${reason}.`, exitCodes.usage)
@@ -22,6 +45,15 @@ export async function readJson(argument: string): Promise<Record<string, unknown
     return JSON.parse(json) as Record<string, unknown>
   } catch (error) {
     throw new CommandError(`The data is not JSON: ${(error as Error).message}.`, exitCodes.usage)
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await lines.question(question)).trim()
+  } finally {
+    lines.close()
   }
 }
 

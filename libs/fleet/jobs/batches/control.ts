@@ -1,19 +1,26 @@
 import { conflict, notFound } from '#core/errors'
-import { isUuid } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
 import type { Scope } from '#fleet/access/scopes'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type Batch, type BatchReference, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/jobs/batches/read'
+import {
+  type Batch,
+  type BatchReference,
+  type BatchStatus,
+  batchAccess,
+  jobOfBatchSql,
+  readBatch,
+} from '#fleet/jobs/batches/read'
 import { holdJobs } from '#fleet/jobs/changes/holds'
 import { lockJobs } from '#fleet/jobs/changes/locking'
 import { type ChangeBy, changeJobs } from '#fleet/jobs/changes/state-change'
 import { changeByCaller, retryOf } from '#fleet/jobs/device-job'
-import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
+import { deliverableFrom, type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeAllDevices, wakeWorker } from '#fleet/jobs/notices'
 import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
+import { changeObject, withObject } from '#fleet/verbs'
+import { queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /** Jobs per transaction, so that the counters of the batch are not locked for long. */
@@ -54,10 +61,9 @@ export async function resumeBatch(ctx: FleetContext, batch: BatchReference): Pro
  */
 export async function retryBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
   const { organizationId, batchId } = batch
-  await authorizeObject(ctx, organizationId, 'job:create', 'job batch', batchId)
   let retried = 0
   for (;;) {
-    const count = await tenantTransaction(ctx, [organizationId], async (connection) => {
+    const count = await withObject(ctx, batchAccess(batch, 'job:create'), async (connection) => {
       const { gated } = await findBatch(connection, batch)
       await requireActiveSubscription(ctx, connection, organizationId)
       const jobs = await lockJobs(
@@ -72,7 +78,8 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
       await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
       if (gated) await holdJobs(connection, jobs, 'rollout')
       if (gated && retried === 0 && jobs.length > 0) await restartStages(connection, batch)
-      if (retried === 0 && jobs.length > 0) await auditBatch(ctx, connection, batch, 'job_batch.retried')
+      if (retried === 0 && jobs.length > 0)
+        await auditObject(ctx, connection, 'job_batch.retried', { organizationId, id: batchId })
       return jobs.length
     })
     retried += count
@@ -113,16 +120,14 @@ type BatchChange = {
   check?: (connection: Connection) => Promise<void>
 }
 
-async function changeBatch(
+function changeBatch(
   ctx: FleetContext,
   batch: BatchReference,
   { scope, action, nextStatus, check }: BatchChange,
 ): Promise<void> {
-  const { organizationId, batchId } = batch
-  await authorizeObject(ctx, organizationId, scope, 'job batch', batchId)
-  await tenantTransaction(ctx, [organizationId], async (connection) => {
-    const found = await findBatch(connection, batch, 'FOR UPDATE')
-    await requireActiveSubscription(ctx, connection, organizationId)
+  const object = batchAccess(batch, scope)
+  return changeObject(ctx, object, async (connection) => {
+    const found = await findBatch(connection, batch)
     if (found.status === 'finished' || found.status === 'cancelled') {
       throw conflict('batch_final', `The batch has already ended: ${found.status}.`)
     }
@@ -130,18 +135,19 @@ async function changeBatch(
     if (status === found.status) return
     await check?.(connection)
     await connection.query(
-      `UPDATE job_batch SET status = $3${found.status === 'paused' ? `, ${continueSql}` : `, pause_reason = 'operator'`}
+      `UPDATE job_batch SET status = $3, ${found.status === 'paused' ? continueSql : "pause_reason = 'operator'"},
+         deliverable_from = CASE WHEN status = 'paused' THEN $4::timestamptz ELSE deliverable_from END
        WHERE organization_id = $1 AND id = $2`,
-      [organizationId, batchId, status],
+      [batch.organizationId, batch.batchId, status, new Date(deliverableFrom(found.schedule, ctx.clock()))],
     )
-    await auditBatch(ctx, connection, batch, action)
+    await auditObject(ctx, connection, action, object)
     await wakeWorker(connection)
     if (status === 'running') await wakeAllDevices(connection)
   })
 }
 
-/** Confirms the stages that have run, and accepts the failures so far. */
-const continueSql = `pause_reason = NULL, accepted_failures = failed + timed_out + rejected,
+/** Confirms the stages that have run, and accepts the failures so far. The worker looks anew when jobs expire. */
+const continueSql = `pause_reason = NULL, expires_at = NULL, accepted_failures = failed + timed_out + rejected,
   confirmed_stages = CASE WHEN pause_reason = 'stage' THEN jsonb_array_length(stage_times) ELSE confirmed_stages END`
 
 /** Makes the stages of a batch start again, because some of its jobs do. */
@@ -152,28 +158,16 @@ const restartStages = (connection: Connection, { organizationId, batchId }: Batc
     [organizationId, batchId],
   )
 
-async function findBatch(
-  connection: Connection,
-  { organizationId, batchId }: BatchReference,
-  lock: 'FOR UPDATE' | '' = '',
-): Promise<FoundBatch> {
-  const { rows } = isUuid(batchId)
-    ? await connection.query<FoundBatch>(
-        `SELECT status, schedule, schedule IS NOT NULL OR rollout IS NOT NULL AS gated
-         FROM job_batch WHERE organization_id = $1 AND id = $2 ${lock}`,
-        [organizationId, batchId],
-      )
-    : { rows: [] }
-  if (!rows[0]) throw notFound('job batch', batchId)
-  return rows[0]
+async function findBatch(connection: Connection, batch: BatchReference): Promise<FoundBatch> {
+  const [found] = await queryEntities<FoundBatch>(
+    connection,
+    `SELECT status, schedule, schedule IS NOT NULL OR rollout IS NOT NULL AS gated
+     FROM job_batch WHERE organization_id = $organizationId AND id = $batchId`,
+    batch,
+  )
+  if (!found) throw notFound('job batch', batch.batchId)
+  return found
 }
 
-const reread = (ctx: FleetContext, { organizationId, batchId }: BatchReference): Promise<Batch> =>
-  tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
-
-const auditBatch = (
-  ctx: FleetContext,
-  connection: Connection,
-  { organizationId, batchId }: BatchReference,
-  action: string,
-) => auditCaller(ctx, connection, { organizationId, action, subjectType: 'job_batch', subjectId: batchId })
+const reread = (ctx: FleetContext, batch: BatchReference): Promise<Batch> =>
+  tenantTransaction(ctx, [batch.organizationId], (connection) => readBatch(connection, batch))

@@ -1,9 +1,10 @@
+import { badRequest } from '#core/errors'
 import { timeOfId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
-import { auditCaller } from '#fleet/audit/record'
+import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { matchingDevices } from '#fleet/devices/matching'
+import { type Matching, matchingDevices } from '#fleet/devices/matching'
 import { unknownDevices } from '#fleet/devices/require-devices'
 import { publishEvents } from '#fleet/events/publish'
 import { readFirmwareContent } from '#fleet/firmware/read'
@@ -12,11 +13,12 @@ import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/rea
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-ids'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { Rollout } from '#fleet/jobs/model/rollout'
-import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
+import { deliverableFrom, type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
 import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
+import { queryEntities, queryEntity } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 type BatchInput = {
@@ -36,7 +38,7 @@ type BatchInput = {
 /**
  * Creates one job for every device of the target, in one transaction with the batch and its audit row (`job:create`;
  * `config:apply` for apply_config). Devices that cannot run the job are listed in `skipped` with a reason. Throws 404 that
- * names an unknown group or device, 402, and 409 `limit_reached`.
+ * names an unknown group or device, 400 for a start that is too late, 402, and 409 `limit_reached`.
  */
 export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
   const { organizationId } = input
@@ -48,20 +50,15 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
     await requireActiveSubscription(ctx, connection, organizationId)
     const content = await contentOf(connection, input)
     const batch = await insertBatch(ctx, connection, input, { members, content })
-    await auditCaller(ctx, connection, {
-      organizationId,
-      action: 'job_batch.created',
-      subjectType: 'job_batch',
-      subjectId: batch.id,
-      detail: {
-        kind: batch.kind,
-        total: batch.total,
-        skipped: batch.skipped.length,
-        ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
-        ...('filter' in input.target ? { filter: input.target.filter } : {}),
-        ...(batch.profile ? { profile: batch.profile } : {}),
-      },
-    })
+    const detail = {
+      kind: batch.kind,
+      total: batch.total,
+      skipped: batch.skipped.length,
+      ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
+      ...('filter' in input.target ? { filter: input.target.filter } : {}),
+      ...(batch.profile ? { profile: batch.profile } : {}),
+    }
+    await auditObject(ctx, connection, 'job_batch.created', { organizationId, id: batch.id }, detail)
     if (batch.status === 'finished') await publishEmptyBatchEnd(connection, organizationId, batch)
     else {
       await wakeWorker(connection)
@@ -83,8 +80,8 @@ async function contentOf(
   return { parameters, models: profile?.model ? [profile.model] : null }
 }
 
-/** SQL condition that a device `d` belongs to the target, with its parameters from $2 on; $1 is the organization. */
-type Members = { condition: string; values: unknown[]; name: string | null }
+/** The condition that a device `d` of the organization belongs to the target, and the name of the target. */
+type Members = Matching & { name: string | null }
 
 async function targetMembers(
   ctx: FleetContext,
@@ -94,14 +91,11 @@ async function targetMembers(
   if ('groupId' in target) {
     const { groupId } = target
     const group = await findEffectiveGroup(ctx, connection, { organizationIds: [organizationId], groupId })
-    const condition = isEffectiveMemberSql('$1', '$2', '$3::text[]')
-    return { condition, values: [group.id, group.smartTags], name: group.name }
+    const values = { groupId: group.id, smartTags: group.smartTags }
+    return { condition: isEffectiveMemberSql, values, name: group.name }
   }
   if ('filter' in target) {
-    return {
-      ...(await matchingDevices(ctx, connection, { organizationId, filter: target.filter, first: 2 })),
-      name: null,
-    }
+    return { ...(await matchingDevices(ctx, connection, { organizationId, filter: target.filter })), name: null }
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
@@ -109,7 +103,7 @@ async function targetMembers(
     [organizationId, target.deviceIds],
   )
   if (rows.length > 0) throw unknownDevices(rows.map(({ id }) => id))
-  return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds], name: null }
+  return { condition: 'd.id = ANY ($deviceIds::uuid[])', values: { deviceIds: target.deviceIds }, name: null }
 }
 
 async function insertBatch(
@@ -122,12 +116,11 @@ async function insertBatch(
   const nowMs = ctx.clock()
   const batchId = newBatchId(nowMs)
   const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
-  const startMs = Math.max(nowMs, schedule?.startAt === undefined ? 0 : Date.parse(schedule.startAt))
   const plan: BatchPlan = {
     batchId,
     createdAt: timeOfId(batchId),
     lifetimeS,
-    expiresAt: new Date(startMs + lifetimeS * 1_000),
+    expiresAt: requireRepresentable(deliverableFrom(schedule ?? null, nowMs) + lifetimeS * 1_000),
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
     open: scheduleAt(schedule ?? null, nowMs).open,
   }
@@ -139,7 +132,16 @@ async function insertBatch(
     { ...snapshot, parameters: content.parameters, targetName: members.name },
     plan,
   )
-  return readBatch(connection, organizationId, batchId)
+  return readBatch(connection, { organizationId, batchId })
+}
+
+/** The last year that RFC 3339 can write. */
+const endOfTimeMs = Date.UTC(10_000, 0)
+
+function requireRepresentable(expiresAtMs: number): Date {
+  if (expiresAtMs < endOfTimeMs) return new Date(expiresAtMs)
+  const detail = '/schedule/startAt: The jobs would expire after the year 9999. Choose an earlier `startAt`.'
+  throw badRequest(detail, [{ pointer: '/schedule/startAt', code: 'too_late', detail }])
 }
 
 /** The decisions made before any row is written. `held`: a rollout or schedule releases the jobs. `open`: it may start now. */
@@ -151,45 +153,31 @@ async function insertJobs(
   connection: Connection,
   { organizationId, kind }: BatchInput,
   { members, models }: { members: Members; models: Content['models'] },
-  plan: BatchPlan,
+  { batchId, createdAt, lifetimeS, expiresAt, held }: BatchPlan,
 ): Promise<Snapshot> {
-  const policy = policyOf(kind)
-  const first = members.values.length + 2
-  const [supported, batch, jobKind, exclusive, maxAttempts, lifetime, expiresAt, hold, createdBy, now] = Array.from(
-    { length: 10 },
-    (_, index) => `$${first + index}`,
-  )
-  const { rows } = await connection.query<Snapshot>(
+  const { exclusive, maxAttempts } = policyOf(kind)
+  return queryEntity<Snapshot>(
+    connection,
     `WITH member AS MATERIALIZED (
        SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
-                         WHEN d.model <> ALL (${supported}::text[]) THEN 'model_mismatch' END AS reason
-       FROM device d WHERE d.organization_id = $1 AND ${members.condition}
+                         WHEN d.model <> ALL ($models::text[]) THEN 'model_mismatch' END AS reason
+       FROM device d WHERE d.organization_id = $organizationId AND ${members.condition}
      ), inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
          expires_at, hold, created_by, created_at, updated_at)
-       SELECT ${batchJobIdSql(`${batch}::uuid`, 'ordinal')}, $1, ${batch}::uuid, id, ${jobKind}, ${exclusive}, 'queued',
-         ${maxAttempts}, ${lifetime}, ${expiresAt}, ${hold}, ${createdBy}, ${now}, ${now}
+       SELECT ${batchJobIdSql('$batchId::uuid', 'ordinal')}, $organizationId, $batchId::uuid, id, $kind, $exclusive, 'queued',
+         $maxAttempts, $lifetimeS, $expiresAt, $hold, $createdBy, $createdAt, $createdAt
        FROM (SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
      )
      SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
        (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
         FROM member WHERE reason IS NOT NULL) AS skipped`,
-    [
-      organizationId,
+    {
       ...members.values,
-      models,
-      plan.batchId,
-      kind,
-      policy.exclusive,
-      policy.maxAttempts,
-      plan.lifetimeS,
-      plan.expiresAt,
-      plan.held ? 'rollout' : 'fresh',
-      ctx.principal.id,
-      plan.createdAt,
-    ],
+      ...{ organizationId, models, kind, hold: held ? 'rollout' : 'fresh', createdBy: ctx.principal.id },
+      ...{ batchId, createdAt, lifetimeS, expiresAt, exclusive, maxAttempts },
+    },
   )
-  return rows[0] ?? { total: 0, skipped: [] }
 }
 
 async function insertBatchRow(
@@ -197,39 +185,24 @@ async function insertBatchRow(
   connection: Connection,
   { organizationId, kind, target, profile, schedule, rollout }: BatchInput,
   { total, skipped, parameters, targetName }: Snapshot & Pick<Content, 'parameters'> & { targetName: string | null },
-  plan: BatchPlan,
+  { batchId, createdAt, expiresAt, held, open }: BatchPlan,
 ): Promise<void> {
-  const status = total === 0 ? 'finished' : plan.open ? 'running' : 'scheduled'
-  await connection.query(
+  const status = total === 0 ? 'finished' : open ? 'running' : 'scheduled'
+  await queryEntities(
+    connection,
     `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
        profile_version, profile_name, target_name, schedule, rollout, expires_at, total, queued, held, fresh, skipped,
        window_open, created_by, created_at, finished_at, traceparent)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
-    [
-      plan.batchId,
-      batchJobId(plan.batchId, total),
-      organizationId,
-      kind,
-      status,
-      JSON.stringify(target),
-      JSON.stringify(parameters),
-      profile?.id ?? null,
-      profile?.version ?? null,
-      profile?.name ?? null,
-      targetName,
-      schedule ? JSON.stringify(schedule) : null,
-      rollout ? JSON.stringify(rollout) : null,
-      plan.expiresAt,
-      total,
-      plan.held ? total : 0,
-      plan.held ? 0 : total,
-      JSON.stringify(skipped),
-      plan.open,
-      ctx.principal.id,
-      plan.createdAt,
-      total === 0 ? plan.createdAt : null,
-      ctx.traceparent ?? null,
-    ],
+     VALUES ($batchId, $lastJobId, $organizationId, $kind, $status, $target, $parameters, $profileId,
+       $profileVersion, $profileName, $targetName, $schedule, $rollout, $expiresAt, $total, $total, $held, $fresh, $skipped,
+       $open, $createdBy, $createdAt, $finishedAt, $traceparent)`,
+    {
+      ...{ batchId, organizationId, kind, status, target, parameters, targetName, schedule, rollout },
+      ...{ profileId: profile?.id, profileVersion: profile?.version, profileName: profile?.name },
+      ...{ total, held: held ? total : 0, fresh: held ? 0 : total, skipped: JSON.stringify(skipped) },
+      ...{ expiresAt, open, createdAt, finishedAt: total === 0 ? createdAt : null },
+      ...{ lastJobId: batchJobId(batchId, total), createdBy: ctx.principal.id, traceparent: ctx.traceparent },
+    },
   )
 }
 

@@ -1,144 +1,129 @@
+import { z } from 'zod'
 import { notFound } from '#core/errors'
-import { isUuid } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
+import { instantOut, uuid } from '#core/schemas'
 import { authorize } from '#fleet/access/principal'
+import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { DeviceFilter } from '#fleet/devices/matching'
+import { deviceStatuses } from '#fleet/devices/status'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
-import { type JobKind, redactParameters } from '#fleet/jobs/model/kinds'
-import type { PauseReason, Rollout } from '#fleet/jobs/model/rollout'
-import type { Schedule } from '#fleet/jobs/model/schedule'
-import { type Stage, type StageTimes, stagesOf } from '#fleet/jobs/model/stages'
-import type { JobStatus } from '#fleet/jobs/model/states'
-import { type Page, type PageRequest, pageOf } from '#fleet/paging'
+import { jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
+import { rolloutSchema } from '#fleet/jobs/model/rollout'
+import { scheduleSchema } from '#fleet/jobs/model/schedule'
+import { type StageTimes, stageStatuses, stagesOf } from '#fleet/jobs/model/stages'
+import { type JobStatus, jobStatuses } from '#fleet/jobs/model/states'
+import { type Page, type PageRequest, queryPage } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
+import { withObject } from '#fleet/verbs'
+import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
-export const batchStatuses = ['scheduled', 'running', 'paused', 'finished', 'cancelled'] as const
+const batchStatuses = ['scheduled', 'running', 'paused', 'finished', 'cancelled'] as const
 export type BatchStatus = (typeof batchStatuses)[number]
+
+/** The devices that matched when the batch was created. */
+const filterOut = z
+  .object({ status: z.enum(deviceStatuses), q: z.string(), tag: z.array(z.string()), placeId: uuid() })
+  .partial()
+
+const stageSchema = z.object({
+  devices: z.int(),
+  status: z.enum(stageStatuses),
+  startedAt: instantOut().nullable(),
+  endedAt: instantOut().nullable(),
+})
+
+export const batchSummarySchema = z
+  .object({
+    id: uuid(),
+    kind: z.enum(jobKinds),
+    status: z.enum(batchStatuses),
+    pauseReason: z
+      .enum(['operator', 'failures', 'stage'])
+      .nullable()
+      .describe('Why the batch is paused. `stage`: it waits for an operator after a stage (`rollout.confirmStages`).'),
+    target: z.union([
+      z.object({ groupId: uuid() }),
+      z
+        .object({ deviceCount: z.int(), deviceId: uuid().nullable() })
+        .describe('The number of devices, and the device if it is one. `GET …/job-batches/{id}` has all ids.'),
+      z.object({ filter: filterOut }),
+    ]),
+    targetName: z.string().nullable().describe('The name of the group at the time of creation; null for devices.'),
+    profile: z
+      .object({ id: uuid(), version: z.int(), name: z.string().nullable() })
+      .nullable()
+      .describe('The profile that an `apply_config` batch applies, with its name at the time of creation.'),
+    parameters: z.record(z.string(), z.unknown()).describe('Redacted: a download URL has no query.'),
+    schedule: scheduleSchema.nullable(),
+    rollout: rolloutSchema.nullable(),
+    stages: z.array(stageSchema).describe('The stages of the rollout; empty without `canary` and `stages`.'),
+    total: z.int().describe('Number of jobs, without skipped devices.'),
+    counts: z.record(z.enum(jobStatuses), z.int()),
+    createdBy: z.string().describe('`key:…` or `user:…`.'),
+    createdByName: z.string().nullable().describe('The name of an API key of the organization; null for others.'),
+    jobsUrl: z.string().describe('URL of the list of all jobs in the batch.'),
+    createdAt: instantOut(),
+    finishedAt: instantOut().nullable(),
+  })
+  .meta({ id: 'JobBatchSummary' })
+
+export const batchSchema = batchSummarySchema
+  .extend({
+    target: z.union([
+      z.object({ groupId: uuid() }),
+      z.object({ deviceIds: z.array(uuid()) }),
+      z.object({ filter: filterOut }),
+    ]),
+    stages: z.array(stageSchema.extend({ counts: z.partialRecord(z.enum(jobStatuses), z.int()) })),
+    skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
+    jobs: z
+      .array(z.object({ id: uuid(), deviceId: uuid(), status: z.enum(jobStatuses) }))
+      .describe('The first 1,000 jobs, one for each device.'),
+  })
+  .meta({ id: 'JobBatch' })
+
+/** A batch in a list. */
+type BatchSummary = z.infer<typeof batchSummarySchema>
+
+export type Batch = z.infer<typeof batchSchema>
 
 /** A filter stands for the devices that match it when the batch is created. */
 export type BatchTarget = { groupId: string } | { deviceIds: string[] } | { filter: DeviceFilter }
 
-/** The target in a list: instead of up to 10,000 ids, their number, and the device if it is one. */
-type ListedTarget = Exclude<BatchTarget, { deviceIds: string[] }> | { deviceCount: number; deviceId: string | null }
-
 export type BatchReference = { organizationId: string; batchId: string }
 
-/** A batch in a list. `total` is the number of jobs; it does not include skipped devices. */
-type BatchSummary<Target = ListedTarget> = {
-  id: string
-  kind: JobKind
-  status: BatchStatus
-  /** Why the batch is paused; null for others. `stage`: it waits for an operator after a stage. */
-  pauseReason: PauseReason | 'operator' | null
-  target: Target
-  /** The name of the group when the batch was created; null for devices. */
-  targetName: string | null
-  /** `name` is that of the version which the batch applies; null for batches of earlier releases. */
-  profile: { id: string; version: number; name: string | null } | null
-  parameters: Record<string, unknown>
-  schedule: Schedule | null
-  rollout: Rollout | null
-  /** Empty unless the rollout divides the batch. */
-  stages: Stage[]
-  total: number
-  counts: Record<JobStatus, number>
-  jobsUrl: string
-  /** `key:…` or `user:…`. */
-  createdBy: string
-  /** The name of an API key of the organization; null for other callers. */
-  createdByName: string | null
-  createdAt: string
-  finishedAt: string | null
-}
+export const batchAccess = ({ organizationId, batchId }: BatchReference, scope: Scope) =>
+  ({ scope, noun: 'job batch', organizationId, id: batchId }) as const
 
-/** A batch with details: `jobs` holds its first 1,000 jobs, `jobsUrl` lists all of them. */
-export type Batch = BatchSummary<BatchTarget> & {
-  skipped: { deviceId: string; reason: string }[]
-  stages: (Stage & { counts: Partial<Record<JobStatus, number>> })[]
-  jobs: { id: string; deviceId: string; status: JobStatus }[]
-}
-
-type BatchRow<Target = BatchTarget> = {
-  id: string
-  organization_id: string
-  kind: JobKind
-  status: BatchStatus
-  pause_reason: PauseReason | 'operator' | null
-  target: Target
-  target_name: string | null
-  profile_id: string | null
-  profile_version: number | null
-  profile_name: string | null
-  parameters: Record<string, unknown>
-  schedule: Schedule | null
-  rollout: Rollout | null
-  stage_times: StageTimes[]
-  created_by: string
-  created_by_name: string | null
-  total: number
-  queued: number
-  dispatched: number
-  in_progress: number
-  succeeded: number
-  failed: number
-  timed_out: number
-  cancelled: number
-  expired: number
-  rejected: number
-  created_at: Date
-  finished_at: Date | null
-}
-
+/** The target in a list: instead of up to 10,000 ids, their number, and the device if it is one. */
 const listedTarget = `CASE WHEN b.target ? 'deviceIds' THEN jsonb_build_object(
     'deviceCount', jsonb_array_length(b.target -> 'deviceIds'),
     'deviceId', CASE WHEN jsonb_array_length(b.target -> 'deviceIds') = 1 THEN b.target -> 'deviceIds' -> 0 END)
   ELSE b.target END AS target`
 
-const columns = `b.id, b.organization_id, b.kind, b.status, b.pause_reason, b.target_name, b.profile_id,
-  b.profile_version, b.profile_name, b.parameters, b.schedule, b.rollout, b.stage_times, b.total, b.queued, b.dispatched,
-  b.in_progress, b.succeeded, b.failed, b.timed_out, b.cancelled, b.expired, b.rejected, b.created_by, b.created_at,
-  b.finished_at,
-  (SELECT k.name FROM api_key k WHERE k.organization_id = b.organization_id AND 'key:' || k.id = b.created_by) AS created_by_name`
+/** The columns of a batch, but for its target. `withStages` replaces `stageTimes` with the stages. */
+const columns = `b.id, b.kind, b.status,
+  CASE WHEN b.status = 'paused' THEN coalesce(b.pause_reason, 'operator') END AS "pauseReason", b.target_name AS "targetName",
+  CASE WHEN b.profile_id IS NOT NULL AND b.profile_version IS NOT NULL
+    THEN json_build_object('id', b.profile_id, 'version', b.profile_version, 'name', b.profile_name) END AS profile,
+  b.parameters, b.schedule, b.rollout, b.stage_times AS "stageTimes", b.total,
+  json_build_object('queued', b.queued, 'dispatched', b.dispatched, 'inProgress', b.in_progress, 'succeeded', b.succeeded,
+    'failed', b.failed, 'timedOut', b.timed_out, 'cancelled', b.cancelled, 'expired', b.expired, 'rejected', b.rejected) AS counts,
+  '/orgs/' || b.organization_id || '/jobs?batchId=' || b.id AS "jobsUrl", b.created_by AS "createdBy",
+  (SELECT k.name FROM api_key k WHERE k.organization_id = b.organization_id AND 'key:' || k.id = b.created_by) AS "createdByName",
+  b.created_at AS "createdAt", b.finished_at AS "finishedAt"`
 
-const toSummary = <Target>(row: BatchRow<Target>): BatchSummary<Target> => ({
-  id: row.id,
-  kind: row.kind,
-  status: row.status,
-  pauseReason: row.status === 'paused' ? (row.pause_reason ?? 'operator') : null,
-  target: row.target,
-  targetName: row.target_name,
-  profile:
-    row.profile_id === null || row.profile_version === null
-      ? null
-      : { id: row.profile_id, version: row.profile_version, name: row.profile_name },
-  parameters: redactParameters(row.parameters),
-  schedule: row.schedule,
-  rollout: row.rollout,
-  stages: stagesOf(row.rollout ?? {}, {
-    status: row.status,
-    total: row.total,
-    times: row.stage_times,
-    finishedAt: row.finished_at?.toISOString() ?? null,
-  }),
-  total: row.total,
-  counts: {
-    queued: row.queued,
-    dispatched: row.dispatched,
-    inProgress: row.in_progress,
-    succeeded: row.succeeded,
-    failed: row.failed,
-    timedOut: row.timed_out,
-    cancelled: row.cancelled,
-    expired: row.expired,
-    rejected: row.rejected,
-  },
-  jobsUrl: `/orgs/${row.organization_id}/jobs?batchId=${row.id}`,
-  createdBy: row.created_by,
-  createdByName: row.created_by_name,
-  createdAt: row.created_at.toISOString(),
-  finishedAt: row.finished_at?.toISOString() ?? null,
+type WithStageTimes<Entity> = Omit<Entity, 'stages'> & { stageTimes: StageTimes[] }
+
+/** Adds the stages of a batch, and redacts its parameters. */
+const withStages = <Entity extends Omit<BatchSummary, 'stages' | 'target'>>({
+  stageTimes: times,
+  ...batch
+}: Entity & { stageTimes: StageTimes[] }) => ({
+  ...batch,
+  parameters: redactParameters(batch.parameters),
+  stages: stagesOf(batch.rollout ?? {}, { ...batch, times }),
 })
 
 /** SQL condition: job `j` belongs to batch `b`. Uses the range of ids that follow the id of the batch. */
@@ -148,25 +133,21 @@ export const jobOfBatchSql =
 const maxListedJobs = 1_000
 
 /** A batch with its first jobs, in the caller's transaction. Throws 404. */
-export async function readBatch(db: Queryable, organizationId: string, batchId: string): Promise<Batch> {
-  const { rows } = await db.query<BatchRow & Pick<Batch, 'skipped'>>(
-    `SELECT ${columns}, b.target, b.skipped FROM job_batch b WHERE b.organization_id = $1 AND b.id = $2`,
-    [organizationId, batchId],
+export async function readBatch(db: Queryable, reference: BatchReference): Promise<Batch> {
+  const [found] = await queryEntities<Omit<WithStageTimes<Batch>, 'jobs'>>(
+    db,
+    `SELECT ${columns}, b.target, b.skipped FROM job_batch b WHERE b.organization_id = $organizationId AND b.id = $batchId`,
+    reference,
   )
-  const row = rows[0]
-  if (!row) throw notFound('job batch', batchId)
-  const { rows: jobs } = await db.query<{ id: string; device_id: string; status: JobStatus }>(
-    `SELECT j.id, j.device_id, j.status FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-     WHERE b.organization_id = $1 AND b.id = $2 ORDER BY j.id LIMIT ${maxListedJobs}`,
-    [organizationId, batchId],
+  if (!found) throw notFound('job batch', reference.batchId)
+  const jobs = await queryEntities<Batch['jobs'][number]>(
+    db,
+    `SELECT j.id, j.device_id AS "deviceId", j.status FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+     WHERE b.organization_id = $organizationId AND b.id = $batchId ORDER BY j.id LIMIT ${maxListedJobs}`,
+    reference,
   )
-  const summary = toSummary(row)
-  return {
-    ...summary,
-    stages: await countStages(db, summary, organizationId),
-    skipped: row.skipped,
-    jobs: jobs.map(({ id, device_id, status }) => ({ id, deviceId: device_id, status })),
-  }
+  const batch = withStages(found)
+  return { ...batch, stages: await countStages(db, batch, reference.organizationId), jobs }
 }
 
 /** Adds the counts of jobs by status to each stage. The jobs of a stage have consecutive ids. */
@@ -194,11 +175,8 @@ async function countStages(db: Queryable, { id, stages }: Pick<BatchSummary, 'id
 }
 
 /** One batch (`job:read`). Throws 404. */
-export async function getBatch(ctx: FleetContext, { organizationId, batchId }: BatchReference): Promise<Batch> {
-  await authorizeObject(ctx, organizationId, 'job:read', 'job batch', batchId)
-  if (!isUuid(batchId)) throw notFound('job batch', batchId)
-  return tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
-}
+export const getBatch = (ctx: FleetContext, reference: BatchReference): Promise<Batch> =>
+  withObject(ctx, batchAccess(reference, 'job:read'), (connection) => readBatch(connection, reference))
 
 /** The organization's batches, newest first (`job:read`). */
 export async function listBatches(
@@ -207,11 +185,13 @@ export async function listBatches(
 ): Promise<Page<BatchSummary>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { rows } = await connection.query<BatchRow<ListedTarget>>(
-      `SELECT ${columns}, ${listedTarget} FROM job_batch b WHERE b.organization_id = $1 AND ($2::uuid IS NULL OR b.id < $2)
-       ORDER BY b.id DESC LIMIT $3`,
-      [organizationId, page.after ?? null, page.limit + 1],
+    const { items, nextAfter } = await queryPage<WithStageTimes<BatchSummary>>(
+      connection,
+      `SELECT ${columns}, ${listedTarget} FROM job_batch b
+       WHERE b.organization_id = $organizationId AND ($after::uuid IS NULL OR b.id < $after) ORDER BY b.id DESC LIMIT $limit`,
+      { organizationId },
+      page,
     )
-    return pageOf(rows, page.limit, toSummary)
+    return { items: items.map(withStages), nextAfter }
   })
 }

@@ -3,37 +3,36 @@ import { auditSystem } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { cancelSomeJobs } from '#fleet/jobs/batches/control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
-import { type PauseReason, type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/jobs/model/rollout'
+import { earlierExpirySql } from '#fleet/jobs/model/lifetime'
+import {
+  type PauseReason,
+  type Release,
+  type Rollout,
+  type RolloutFigures,
+  rolloutStep,
+  withinLastMinute,
+} from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { type StageTimes, stageAt, stageEnds } from '#fleet/jobs/model/stages'
 import { wakeAllDevices } from '#fleet/jobs/notices'
 import { type Connection, transaction } from '#postgres/pool'
 
 /** A batch that a schedule or a rollout may hold back. */
-type GatedBatch = {
+type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs' | 'recentReleases'> & {
   id: string
-  organization_id: string
+  organizationId: string
   status: BatchStatus
   schedule: Schedule | null
   rollout: Rollout | null
-  window_open: boolean
-  recent_releases: Release[]
-  stage_times: StageTimes[]
-  confirmed_stages: number
-  accepted_failures: number
-  total: number
-  held: number
-  queued: number
-  dispatched: number
-  in_progress: number
-  succeeded: number
-  failed: number
-  timed_out: number
-  rejected: number
+  windowOpen: boolean
+  recentReleases: Release[]
+  stageTimes: StageTimes[]
 }
 
-const columns = `b.id, b.organization_id, b.status, b.schedule, b.rollout, b.window_open, b.recent_releases, b.stage_times,
-  b.confirmed_stages, b.accepted_failures, b.total, b.held, b.queued, b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.rejected`
+const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.rollout, b.window_open AS "windowOpen",
+  b.recent_releases AS "recentReleases", b.stage_times AS "stageTimes", b.confirmed_stages AS "confirmedStages",
+  b.accepted_failures AS "acceptedFailures", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
+  b.succeeded, b.failed + b.timed_out + b.rejected AS failed`
 
 const gatedBatches = `
   SELECT ${columns} FROM job_batch b
@@ -53,7 +52,7 @@ const gatedBatches = `
  */
 export async function releaseBatches(system: SystemContext, rounds: FairRounds = createFairRounds()): Promise<number> {
   const { rows } = await system.pool.query<GatedBatch>(gatedBatches)
-  const byOrganization = Map.groupBy(rows, (batch) => batch.organization_id)
+  const byOrganization = Map.groupBy(rows, (batch) => batch.organizationId)
   return rounds.run({
     owners: [...byOrganization.keys()],
     workOf: (organizationId) =>
@@ -70,7 +69,7 @@ const turnMs = 250
 const roundMs = 1_000
 
 async function advance(system: SystemContext, batch: GatedBatch): Promise<number> {
-  const { id, organization_id: organizationId } = batch
+  const { id, organizationId } = batch
   const nowMs = system.clock()
   if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
   const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
@@ -85,13 +84,13 @@ function planStep(batch: GatedBatch, nowMs: number) {
   const { started, open } = scheduleAt(batch.schedule, nowMs)
   const begins = batch.status === 'scheduled' && started && open
   const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
-  if (!canRelease) return { open, begins, step: waits, endsStage: false, isDue: open !== batch.window_open }
+  if (!canRelease) return { open, begins, step: waits, endsStage: false, isDue: open !== batch.windowOpen }
   const figures = figuresOf(batch)
   const first = rolloutStep(batch.rollout ?? {}, figures, nowMs)
   const endsStage = first.action === 'endStage'
   const step = endsStage ? rolloutStep(batch.rollout ?? {}, { ...figures, stageEndedAtMs: nowMs }, nowMs) : first
   const acts = endsStage || step.action !== 'release' || step.count > 0
-  return { open, begins, step, endsStage, isDue: acts || begins || open !== batch.window_open }
+  return { open, begins, step, endsStage, isDue: acts || begins || open !== batch.windowOpen }
 }
 
 const waits = { action: 'release', count: 0, stage: 0, startsStage: false } as const
@@ -111,26 +110,16 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
   if (endsStage) await storeStageTime(connection, batch, runningStage(batch), { endedAt: nowMs })
   if (step.action === 'pause') return pauseForRollout(connection, batch, step)
   if (step.action !== 'release') return { status: batch.status, released: 0 }
-  const released = step.count > 0 ? await releaseJobs(connection, batchId, step.count) : 0
+  const { released, expiresAt } = step.count > 0 ? await releaseJobs(connection, batchId, step.count, nowMs) : none
   if (released > 0 && step.startsStage) await storeStageTime(connection, batch, step.stage, { startedAt: nowMs })
-  await storeStep(connection, batch, { open, begins, released, nowMs })
+  await storeStep(connection, batch, { open, begins, released, expiresAt, nowMs })
   return { status: batch.status, released }
 }
 
-const figuresOf = (batch: GatedBatch) => ({
-  total: batch.total,
-  held: batch.held,
-  open: batch.queued + batch.dispatched + batch.in_progress - batch.held,
-  succeeded: batch.succeeded,
-  failed: failuresOf(batch),
-  recentReleases: batch.recent_releases,
-  stageEndedAtMs: toMs(batch.stage_times[runningStage(batch)]?.endedAt),
-  confirmedStages: batch.confirmed_stages,
-  acceptedFailures: batch.accepted_failures,
-})
-
-const failuresOf = (batch: GatedBatch): number => batch.failed + batch.timed_out + batch.rejected
-const toMs = (time: string | null | undefined): number | null => (time ? Date.parse(time) : null)
+const figuresOf = (batch: GatedBatch): RolloutFigures => {
+  const endedAt = batch.stageTimes[runningStage(batch)]?.endedAt
+  return { ...batch, stageEndedAtMs: endedAt ? Date.parse(endedAt) : null }
+}
 
 const runningStage = ({ rollout, total, held }: GatedBatch): number =>
   stageAt(stageEnds(rollout ?? {}, total), total - held)
@@ -144,46 +133,62 @@ async function storeStageTime(
 ): Promise<void> {
   if (!batch.rollout?.stages && batch.rollout?.canary === undefined) return
   const times = Array.from(
-    { length: Math.max(stage + 1, batch.stage_times.length) },
-    (_, index) => batch.stage_times[index] ?? { startedAt: null, endedAt: null },
+    { length: Math.max(stage + 1, batch.stageTimes.length) },
+    (_, index) => batch.stageTimes[index] ?? { startedAt: null, endedAt: null },
   )
   const before = times[stage] ?? { startedAt: null, endedAt: null }
   times[stage] = {
     startedAt: startedAt === undefined ? before.startedAt : new Date(startedAt).toISOString(),
     endedAt: endedAt === undefined ? before.endedAt : new Date(endedAt).toISOString(),
   }
-  batch.stage_times = times
+  batch.stageTimes = times
   await connection.query('UPDATE job_batch SET stage_times = $2 WHERE id = $1', [batch.id, JSON.stringify(times)])
 }
 
 const chunkSize = 5_000
 
-async function releaseJobs(connection: Connection, batchId: string, limit: number): Promise<number> {
-  const { rowCount } = await connection.query(
-    `UPDATE job SET hold = NULL, enqueued_at = NULL WHERE id IN (
-       SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-       WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
-       ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)`,
-    [batchId, Math.min(limit, chunkSize)],
+/** How many jobs a step released, and when the first of them expires. */
+type ReleasedJobs = { released: number; expiresAt: Date | null }
+
+const none: ReleasedJobs = { released: 0, expiresAt: null }
+
+/** Releases jobs. Their lifetime counts from now. */
+async function releaseJobs(
+  connection: Connection,
+  batchId: string,
+  limit: number,
+  nowMs: number,
+): Promise<ReleasedJobs> {
+  const { rows } = await connection.query<ReleasedJobs>(
+    `WITH released AS (
+       UPDATE job SET hold = NULL, enqueued_at = NULL, expires_at = $3::timestamptz + lifetime_s * interval '1 second'
+       WHERE id IN (
+         SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+         WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
+         ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)
+       RETURNING expires_at)
+     SELECT count(*)::int AS released, min(expires_at) AS "expiresAt" FROM released`,
+    [batchId, Math.min(limit, chunkSize), new Date(nowMs)],
   )
-  return rowCount ?? 0
+  return rows[0] ?? none
 }
 
 async function storeStep(
   connection: Connection,
   batch: GatedBatch,
-  { open, begins, released, nowMs }: { open: boolean; begins: boolean; released: number; nowMs: number },
+  { open, begins, released, expiresAt, nowMs }: ReleasedJobs & { open: boolean; begins: boolean; nowMs: number },
 ): Promise<void> {
-  if (!begins && released === 0 && open === batch.window_open) return
-  const recent = batch.rollout?.maxPerMinute === undefined ? [] : withinLastMinute(batch.recent_releases, nowMs)
+  if (!begins && released === 0 && open === batch.windowOpen) return
+  const recent = batch.rollout?.maxPerMinute === undefined ? [] : withinLastMinute(batch.recentReleases, nowMs)
   if (released > 0 && batch.rollout?.maxPerMinute !== undefined) recent.push({ atMs: nowMs, count: released })
   await connection.query(
-    `UPDATE job_batch SET window_open = $2, held = held - $3, recent_releases = $4,
-       status = CASE WHEN $5 AND status = 'scheduled' THEN 'running' ELSE status END
+    `UPDATE job_batch b SET window_open = $2, held = held - $3, recent_releases = $4,
+       status = CASE WHEN $5 AND status = 'scheduled' THEN 'running' ELSE status END,
+       expires_at = ${earlierExpirySql('$6::timestamptz')}
      WHERE id = $1`,
-    [batch.id, open, released, JSON.stringify(recent), begins],
+    [batch.id, open, released, JSON.stringify(recent), begins, expiresAt],
   )
-  if (open && !batch.window_open) await wakeAllDevices(connection)
+  if (open && !batch.windowOpen) await wakeAllDevices(connection)
 }
 
 async function pauseForRollout(
@@ -196,23 +201,26 @@ async function pauseForRollout(
     [batch.id, because],
   )
   await auditSystem(connection, {
-    organizationId: batch.organization_id,
+    organizationId: batch.organizationId,
     action: 'job_batch.paused',
-    subjectType: 'job_batch',
     subjectId: batch.id,
-    detail: { because, stage: stage + 1, failed: failuresOf(batch), total: batch.total },
+    detail: { because, stage: stage + 1, failed: batch.failed, total: batch.total },
   })
   return { status: 'paused', released: 0 }
 }
 
 async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {
-  await connection.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL`, [batch.id])
+  const { rows } = await connection.query<{ detail: Record<string, number> }>(
+    `WITH aborted AS (UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL)
+     SELECT json_build_object('failed', failed, 'timedOut', timed_out, 'rejected', rejected, 'total', total) AS detail
+     FROM job_batch WHERE id = $1`,
+    [batch.id],
+  )
   await auditSystem(connection, {
-    organizationId: batch.organization_id,
+    organizationId: batch.organizationId,
     action: 'job_batch.aborted',
-    subjectType: 'job_batch',
     subjectId: batch.id,
-    detail: { failed: batch.failed, timedOut: batch.timed_out, rejected: batch.rejected, total: batch.total },
+    detail: rows[0]?.detail ?? {},
   })
   return { status: 'cancelled', released: 0 }
 }

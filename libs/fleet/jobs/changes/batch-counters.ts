@@ -1,3 +1,4 @@
+import { earlierExpirySql } from '#fleet/jobs/model/lifetime'
 import { type JobStatus, jobStatuses } from '#fleet/jobs/model/states'
 
 // The counters of a batch (`queued`, `dispatched`, …, `held`, `fresh`) change only with the jobs they count, in the same
@@ -13,7 +14,8 @@ const difference = (status: JobStatus) =>
  */
 export const batchCountersCtes = `counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held,
-    count(*) FILTER (WHERE was_fresh) AS fresh, ${jobStatuses.map(difference).join(', ')}
+    count(*) FILTER (WHERE was_fresh) AS fresh,
+    min(expires_at) FILTER (WHERE status = 'queued') AS expires_at, ${jobStatuses.map(difference).join(', ')}
   FROM changed WHERE batch_id IS NOT NULL GROUP BY batch_id, organization_id
 ), batch AS (
   UPDATE job_batch b SET held = b.held - c.held, fresh = b.fresh - c.fresh, queued = b.queued + c.queued,
@@ -21,6 +23,7 @@ export const batchCountersCtes = `counted AS (
     succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
     timed_out = b.timed_out + c."timedOut", cancelled = b.cancelled + c.cancelled, expired = b.expired + c.expired,
     rejected = b.rejected + c.rejected,
+    expires_at = ${earlierExpirySql('c.expires_at')},
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
     status = CASE
       WHEN b.status = 'cancelled' AND c.queued + c.dispatched + c."inProgress" <= 0 THEN b.status

@@ -1,5 +1,8 @@
 import type { JobKind } from '#fleet/jobs/model/kinds'
-import type { JobState, JobStatus } from '#fleet/jobs/model/states'
+import { expiresAtSql, isHeldBackSql } from '#fleet/jobs/model/lifetime'
+import type { Schedule } from '#fleet/jobs/model/schedule'
+import type { JobState } from '#fleet/jobs/model/states'
+import { epochMs } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /**
@@ -19,31 +22,13 @@ export type LockedJob = {
   exclusive: boolean
   hold: JobHold | null
   lifetimeS: number
+  /** When its batch may run; null: at any time. */
+  schedule: Schedule | null
   state: JobState
 }
 
-type JobRow = {
-  id: string
-  organization_id: string
-  batch_id: string | null
-  device_id: string
-  kind: JobKind
-  exclusive: boolean
-  hold: JobHold | null
-  lifetime_s: number
-  status: JobStatus
-  attempt: number
-  max_attempts: number
-  not_before: Date | null
-  deadline_at: Date | null
-  expires_at: Date
-  cancel_requested: boolean
-  acknowledged: boolean
-  progress: number | null
-  result: unknown
-  error_code: string | null
-  error_detail: string | null
-}
+type JobRow = Omit<LockedJob, 'state'> &
+  Omit<JobState, 'error'> & { errorCode: string | null; errorDetail: string | null }
 
 /**
  * Locks the jobs that the sub-select `selectIds` returns, and reads them. All transactions lock jobs in order of id, which
@@ -55,34 +40,23 @@ export async function lockJobs(
   values: readonly unknown[],
 ): Promise<LockedJob[]> {
   const { rows } = await connection.query<JobRow>(
-    `SELECT id, organization_id, batch_id, device_id, kind, exclusive, hold, lifetime_s, status, attempt, max_attempts,
-            not_before, deadline_at, expires_at, cancel_requested, acknowledged, progress, result, error_code, error_detail
-     FROM job WHERE id IN (${selectIds}) ORDER BY id FOR UPDATE`,
+    `SELECT j.id, j.organization_id AS "organizationId", j.batch_id AS "batchId", j.device_id AS "deviceId", j.kind,
+       j.exclusive, j.hold, j.lifetime_s AS "lifetimeS", b.schedule, j.status, j.attempt, j.max_attempts AS "maxAttempts",
+       ${epochMs('j.not_before')} AS "notBeforeMs", ${epochMs('j.deadline_at')} AS "deadlineAtMs",
+       ${epochMs(expiresAtSql)} AS "expiresAtMs", ${isHeldBackSql} AS "isHeldBack",
+       j.cancel_requested AS "cancelRequested", j.acknowledged, j.progress, j.result, j.error_code AS "errorCode",
+       j.error_detail AS "errorDetail"
+     FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id AND b.organization_id = j.organization_id
+     WHERE j.id IN (${selectIds}) ORDER BY j.id FOR UPDATE OF j`,
     [...values],
   )
   return rows.map(toLockedJob)
 }
 
-const toLockedJob = (row: JobRow): LockedJob => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  batchId: row.batch_id,
-  deviceId: row.device_id,
-  kind: row.kind,
-  exclusive: row.exclusive,
-  hold: row.hold,
-  lifetimeS: row.lifetime_s,
-  state: {
-    status: row.status,
-    attempt: row.attempt,
-    maxAttempts: row.max_attempts,
-    notBeforeMs: row.not_before?.getTime() ?? null,
-    deadlineAtMs: row.deadline_at?.getTime() ?? null,
-    expiresAtMs: row.expires_at.getTime(),
-    cancelRequested: row.cancel_requested,
-    acknowledged: row.acknowledged,
-    progress: row.progress,
-    result: row.result,
-    error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail },
-  },
-})
+function toLockedJob(row: JobRow): LockedJob {
+  const { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule, ...rest } = row
+  const { errorCode, errorDetail, ...state } = rest
+  const error = errorCode === null ? null : { code: errorCode, detail: errorDetail }
+  const job = { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule }
+  return { ...job, state: { ...state, error } }
+}

@@ -88,8 +88,8 @@ const changedJobsCtes = `change AS (
     enqueued_at = CASE WHEN c.status = c.from_status AND c.attempt = c.from_attempt THEN job.enqueued_at END
   FROM change c
   WHERE job.id = c.id AND job.status = c.from_status AND job.attempt = c.from_attempt
-  RETURNING c.by, job.id, job.organization_id, job.batch_id, job.device_id, job.kind, job.attempt, job.status, c.from_status,
-    c.final, coalesce(old.hold = 'rollout', false) AS was_held, coalesce(old.hold = 'fresh', false) AS was_fresh
+  RETURNING c.by, job.id, job.organization_id, job.batch_id, job.device_id, job.kind, job.attempt, job.status, job.expires_at,
+    c.from_status, c.final, coalesce(old.hold = 'rollout', false) AS was_held, coalesce(old.hold = 'fresh', false) AS was_fresh
 )`
 
 const historyCte = `history AS (

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Rollout, type RolloutFigures, rolloutStep } from '#fleet/jobs/model/rollout'
-import { isWindowOpen, scheduleSchema } from '#fleet/jobs/model/schedule'
 import { type StageTimes, stageEnds, stagesOf } from '#fleet/jobs/model/stages'
 
 const nowMs = Date.UTC(2026, 10, 21, 12)
@@ -179,32 +178,5 @@ describe('stages', () => {
     expect(statesOf('running', [done, begun])).toEqual(['5 finished', '25 running', '70 waiting'])
     expect(statesOf('cancelled', [done, begun], at)).toEqual(['5 finished', '25 stopped', '70 stopped'])
     expect(statesOf('finished', [done, done, begun], at)).toEqual(['5 finished', '25 finished', '70 finished'])
-  })
-})
-
-describe('windows', () => {
-  const at = (text: string) => Date.parse(text)
-
-  test('a window applies in its own time zone, in summer and winter', () => {
-    const window = { from: '02:00', to: '04:00', timeZone: 'Europe/Berlin' }
-    expect(isWindowOpen(window, at('2026-07-01T00:30:00Z'))).toBe(true)
-    expect(isWindowOpen(window, at('2026-12-01T00:30:00Z'))).toBe(false)
-    expect(isWindowOpen(window, at('2026-12-01T01:00:00Z'))).toBe(true)
-    expect(isWindowOpen(window, at('2026-12-01T03:00:00Z'))).toBe(false)
-  })
-
-  test('a window past midnight belongs to the day it began on', () => {
-    const window = { days: ['fri' as const], from: '22:00', to: '02:00', timeZone: 'UTC' }
-    expect(isWindowOpen(window, at('2026-11-20T23:00:00Z'))).toBe(true)
-    expect(isWindowOpen(window, at('2026-11-21T01:59:00Z'))).toBe(true)
-    expect(isWindowOpen(window, at('2026-11-21T22:30:00Z'))).toBe(false)
-    expect(isWindowOpen(window, at('2026-11-20T01:00:00Z'))).toBe(false)
-  })
-
-  test('refuses an empty schedule, an unknown time zone and an empty window', () => {
-    expect(scheduleSchema.safeParse({}).success).toBe(false)
-    const window = { from: '01:00', to: '02:00', timeZone: 'Mars/Olympus' }
-    expect(scheduleSchema.safeParse({ window }).success).toBe(false)
-    expect(scheduleSchema.safeParse({ window: { from: '01:00', to: '01:00', timeZone: 'UTC' } }).success).toBe(false)
   })
 })

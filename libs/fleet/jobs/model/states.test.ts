@@ -12,6 +12,7 @@ const newJob = (change: Partial<JobState> = {}): JobState => ({
   notBeforeMs: null,
   deadlineAtMs: null,
   expiresAtMs: startMs + 3_600_000,
+  isHeldBack: false,
   cancelRequested: false,
   acknowledged: false,
   progress: null,
@@ -181,9 +182,29 @@ describe('single rules', () => {
     expect(again).toMatchObject({ job: { status: 'queued', attempt: 2, notBeforeMs: late + backOffMs(1) } })
     const last = decide({ ...inProgress, attempt: 3 }, { type: 'deadline', attempt: 3 }, late)
     expect(last).toMatchObject({ job: { status: 'timedOut', error: { code: 'deadline_exceeded' } } })
+    const nextWindow = { type: 'deadline' as const, attempt: 1, expiresAtMs: late + 86_400_000 }
+    const kept = decide({ ...inProgress, expiresAtMs: late }, nextWindow, late)
+    expect(kept).toMatchObject({ job: { status: 'queued', expiresAtMs: late + 86_400_000 } })
     const unwanted = decide({ ...inProgress, cancelRequested: true }, { type: 'deadline', attempt: 1 }, late)
     expect(unwanted).toMatchObject({ job: { status: 'timedOut' } })
   })
+
+  test.each([
+    [newJob(), { type: 'dispatch', attempt: 1 }, 'dispatched'],
+    [newJob({ status: 'dispatched' }), { type: 'take', timeoutMs }, 'inProgress'],
+    [newJob(), { type: 'expire' }, 'queued'],
+    [{ ...inProgress, deadlineAtMs: startMs }, { type: 'deadline', attempt: 1 }, 'queued'],
+  ] as [JobState, JobEvent, JobStatus][])(
+    '%o expires, but not while its batch holds it back: %o',
+    (job, event, status) => {
+      const late = startMs + 10 * 3_600_000
+      const heldBack = { ...job, isHeldBack: true }
+      const decision = decide(heldBack, event, late)
+      expect((decision.outcome === 'changed' ? decision.job : heldBack).status).toBe(status)
+      const free = decide(job, event, late)
+      expect(free).toMatchObject({ job: { status: event.type === 'deadline' ? 'timedOut' : 'expired' } })
+    },
+  )
 
   test('cancelling a taken job is a request that the device may still answer with success', () => {
     const asked = decide(inProgress, { type: 'cancel' }, startMs)

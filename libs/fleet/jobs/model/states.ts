@@ -34,8 +34,10 @@ export type JobState = {
   notBeforeMs: number | null
   /** The device must report the end of a taken job by this time. */
   deadlineAtMs: number | null
-  /** The device must take the job by this time. */
+  /** The device must take the job by this time, unless the job is held back. */
   expiresAtMs: number
+  /** The batch of the job holds it back: it waits for its start, window, stage or turn, or the batch is paused. */
+  isHeldBack: boolean
   cancelRequested: boolean
   /** The device has confirmed this attempt, so it is not handed out again. */
   acknowledged: boolean
@@ -59,7 +61,8 @@ export type JobEvent =
   | { type: 'take'; timeoutMs: number }
   | { type: 'recall' }
   | { type: 'report'; report: JobReport }
-  | { type: 'deadline'; attempt: number }
+  /** `expiresAtMs`: the expiry of a next attempt, if that has to wait for the window of its batch. */
+  | { type: 'deadline'; attempt: number; expiresAtMs?: number }
   | { type: 'expire' }
   | { type: 'cancel' }
   | { type: 'withdraw'; because: WithdrawalReason }
@@ -97,6 +100,8 @@ const longestBackOffMs = 15 * 60_000
 export const backOffMs = (attempt: number): number =>
   Math.min(firstBackOffMs * 2 ** Math.min(attempt - 1, 20), longestBackOffMs)
 
+const isExpired = ({ isHeldBack, expiresAtMs }: JobState, atMs: number): boolean => !isHeldBack && expiresAtMs <= atMs
+
 /** Decides how `event` changes `job` at `nowMs`. Never throws; a refusal does not change the job. */
 export function decide(job: JobState, event: JobEvent, nowMs: number): Decision {
   switch (event.type) {
@@ -109,9 +114,9 @@ export function decide(job: JobState, event: JobEvent, nowMs: number): Decision 
     case 'report':
       return reported(job, event.report)
     case 'deadline':
-      return missedDeadline(job, event.attempt, nowMs)
+      return missedDeadline(job, event, nowMs)
     case 'expire':
-      return (job.status === 'queued' || job.status === 'dispatched') && job.expiresAtMs <= nowMs
+      return (job.status === 'queued' || job.status === 'dispatched') && isExpired(job, nowMs)
         ? ended(job, 'expired', expired)
         : refused('notDue')
     case 'cancel':
@@ -127,7 +132,7 @@ function dispatched(job: JobState, attempt: number, nowMs: number): Decision {
   if (isFinal(job.status)) return refused('final')
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (job.status !== 'queued') return same
-  if (job.expiresAtMs <= nowMs) return ended(job, 'expired', expired)
+  if (isExpired(job, nowMs)) return ended(job, 'expired', expired)
   if (job.notBeforeMs !== null && job.notBeforeMs > nowMs) return refused('notDue')
   return changed(job, { status: 'dispatched', notBeforeMs: null })
 }
@@ -135,7 +140,7 @@ function dispatched(job: JobState, attempt: number, nowMs: number): Decision {
 function taken(job: JobState, timeoutMs: number, nowMs: number): Decision {
   if (job.status === 'inProgress' && !job.acknowledged) return same
   if (job.status !== 'dispatched') return refused('unavailable')
-  if (job.expiresAtMs <= nowMs) return ended(job, 'expired', expired)
+  if (isExpired(job, nowMs)) return ended(job, 'expired', expired)
   return changed(job, { status: 'inProgress', deadlineAtMs: nowMs + timeoutMs })
 }
 
@@ -157,12 +162,14 @@ function reported(job: JobState, { attempt, status, progress, detail }: JobRepor
   return changed(job, { status, progress: progress ?? job.progress, result, error, deadlineAtMs: null })
 }
 
-function missedDeadline(job: JobState, attempt: number, nowMs: number): Decision {
+type Deadline = { attempt: number; expiresAtMs?: number }
+
+function missedDeadline(job: JobState, { attempt, expiresAtMs = job.expiresAtMs }: Deadline, nowMs: number): Decision {
   if (isFinal(job.status)) return refused('final')
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (job.status !== 'inProgress' || job.deadlineAtMs === null || job.deadlineAtMs > nowMs) return refused('notDue')
   const retryAtMs = nowMs + backOffMs(job.attempt)
-  if (job.attempt >= job.maxAttempts || job.cancelRequested || retryAtMs >= job.expiresAtMs) {
+  if (job.attempt >= job.maxAttempts || job.cancelRequested || isExpired({ ...job, expiresAtMs }, retryAtMs)) {
     return ended(job, 'timedOut', overdue)
   }
   return changed(job, {
@@ -170,6 +177,7 @@ function missedDeadline(job: JobState, attempt: number, nowMs: number): Decision
     attempt: job.attempt + 1,
     notBeforeMs: retryAtMs,
     deadlineAtMs: null,
+    expiresAtMs,
     acknowledged: false,
     progress: null,
   })

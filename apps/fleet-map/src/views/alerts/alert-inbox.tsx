@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Alert, type AlertRule, type AlertState, severities } from '../../api/alert-types.ts'
-import { ApiError, all, call } from '../../api/client.ts'
+import { ApiError, all, post } from '../../api/client.ts'
+import type { Alert, AlertState } from '../../api/schemas.ts'
 import { ago, count, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -9,89 +9,47 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { alertCounts, refreshAlertCounts } from '../../state/alert-counts.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
-import { closeReasonText, kindLabels, measuredText, SeverityLabel, severityLabel, stateLabels } from './alert-text.tsx'
+import {
+  closeReasonText,
+  kindLabels,
+  measuredText,
+  type Severity,
+  SeverityLabel,
+  severities,
+  severityLabel,
+  stateLabels,
+} from './alert-text.tsx'
 
 const states: (AlertState | 'all')[] = ['open', 'acknowledged', 'closed', 'all']
 
 /** Lists alerts by state. Open alerts can be acknowledged and closed. */
 export function AlertInbox({ org }: { org: string }) {
   const { state = 'open', severity = '', rule = '', device = '' } = place.value.params
-  const list = usePages<Alert>(`/orgs/${org}/alerts`, {
-    state: state === 'all' ? null : state,
-    severity,
+  const list = usePages(`/orgs/${org}/alerts`, {
+    state: state === 'all' ? null : [state as AlertState],
+    severity: severity as Severity | '',
     ruleId: rule,
     deviceId: device,
   })
-  const rules = useResource(`rules ${org}`, () => all<AlertRule>(`/orgs/${org}/alert-rules`))
+  const rules = useResource(`rules ${org}`, () => all(`/orgs/${org}/alert-rules`))
   const [error, setError] = useState<ApiError>()
-  const counts = alertCounts.value
   // Read the list again only when the counts change.
-  const counted = JSON.stringify(counts)
+  const counted = JSON.stringify(alertCounts.value)
   useEffect(() => list.reload(), [counted])
   const act = async (alert: Alert, verb: 'acknowledge' | 'close') => {
     setError(undefined)
     try {
-      await call(`/orgs/${org}/alerts/${alert.id}/${verb}`, { method: 'POST' })
+      await post(`/orgs/${org}/alerts/${alert.id}/${verb}`)
     } catch (failure) {
       if (failure instanceof ApiError) setError(failure)
     }
     refreshAlertCounts()
     list.reload()
   }
-  const numberIn = (one: string) =>
-    one === 'open' ? counts?.open : one === 'acknowledged' ? counts?.acknowledged : undefined
   const isFiltered = Boolean(severity || rule || device)
   return (
     <>
-      <div class="toolbar">
-        <fieldset class="plain segmented" aria-label="State">
-          {states.map((one) => {
-            const number = numberIn(one)
-            return (
-              <button
-                key={one}
-                type="button"
-                aria-pressed={state === one}
-                onClick={() => setParams({ state: one === 'open' ? null : one })}
-              >
-                {one === 'all' ? 'All' : stateLabels[one]}
-                {number === undefined ? '' : ` (${count(number)})`}
-              </button>
-            )
-          })}
-        </fieldset>
-        <select
-          class="input"
-          aria-label="Severity"
-          value={severity}
-          onChange={(event) => setParams({ severity: event.currentTarget.value || null })}
-        >
-          <option value="">Any severity</option>
-          {severities.map((one) => (
-            <option key={one} value={one}>
-              {severityLabel(one)}
-            </option>
-          ))}
-        </select>
-        <select
-          class="input"
-          aria-label="Rule"
-          value={rule}
-          onChange={(event) => setParams({ rule: event.currentTarget.value || null })}
-        >
-          <option value="">Any rule</option>
-          {(rules.value ?? []).map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-        {device ? (
-          <button type="button" class="button small" onClick={() => setParams({ device: null })}>
-            One device only: show all
-          </button>
-        ) : null}
-      </div>
+      <InboxFilters rules={rules.value ?? []} />
       <FailureNotice reason={error?.message} />
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {list.loading && list.items.length === 0 ? <Loading /> : null}
@@ -103,6 +61,65 @@ export function AlertInbox({ org }: { org: string }) {
       ) : null}
       <MoreButton more={list.more} />
     </>
+  )
+}
+
+/** The filters of the inbox. Their values are kept in the address. */
+function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[] }) {
+  const { state = 'open', severity = '', rule = '', device = '' } = place.value.params
+  const counts = alertCounts.value
+  const numberIn = (one: string) =>
+    one === 'open' ? counts?.open : one === 'acknowledged' ? counts?.acknowledged : undefined
+  return (
+    <div class="toolbar">
+      <fieldset class="plain segmented" aria-label="State">
+        {states.map((one) => {
+          const number = numberIn(one)
+          return (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={state === one}
+              onClick={() => setParams({ state: one === 'open' ? null : one })}
+            >
+              {one === 'all' ? 'All' : stateLabels[one]}
+              {number === undefined ? '' : ` (${count(number)})`}
+            </button>
+          )
+        })}
+      </fieldset>
+      <select
+        class="input"
+        aria-label="Severity"
+        value={severity}
+        onChange={(event) => setParams({ severity: event.currentTarget.value || null })}
+      >
+        <option value="">Any severity</option>
+        {severities.map((one) => (
+          <option key={one} value={one}>
+            {severityLabel(one)}
+          </option>
+        ))}
+      </select>
+      <select
+        class="input"
+        aria-label="Rule"
+        value={rule}
+        onChange={(event) => setParams({ rule: event.currentTarget.value || null })}
+      >
+        <option value="">Any rule</option>
+        {rules.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {device ? (
+        <button type="button" class="button small" onClick={() => setParams({ device: null })}>
+          One device only: show all
+        </button>
+      ) : null}
+    </div>
   )
 }
 

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { AlertRule, Place } from '../../api/alert-types.ts'
-import { ApiError, all, call } from '../../api/client.ts'
-import type { Group } from '../../api/types.ts'
+import { ApiError, all, patch, remove } from '../../api/client.ts'
+import type { AlertRule } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -17,7 +16,7 @@ import { UnconfirmedEmails } from './unconfirmed-emails.tsx'
 
 /** Lists the rules; creates, edits, enables, disables and deletes them. */
 export function AlertRules({ org }: { org: string }) {
-  const list = usePages<AlertRule>(`/orgs/${org}/alert-rules`, {})
+  const list = usePages(`/orgs/${org}/alert-rules`, {})
   const { value: targets } = useResource(`rule targets ${org}`, () => readTargets(org))
   const [adding, setAdding] = useState(false)
   const [deleting, setDeleting] = useState<AlertRule>()
@@ -35,7 +34,7 @@ export function AlertRules({ org }: { org: string }) {
   const toggle = async (rule: AlertRule) => {
     setError(undefined)
     try {
-      await call(`/orgs/${org}/alert-rules/${rule.id}`, { method: 'PATCH', body: { enabled: !rule.enabled } })
+      await patch(`/orgs/${org}/alert-rules/${rule.id}`, { body: { enabled: !rule.enabled } })
     } catch (failure) {
       if (failure instanceof ApiError) setError(failure)
     }
@@ -81,7 +80,7 @@ export function AlertRules({ org }: { org: string }) {
           danger
           onClose={close}
           onSubmit={async () => {
-            await call(`/orgs/${org}/alert-rules/${deleting.id}`, { method: 'DELETE' })
+            await remove(`/orgs/${org}/alert-rules/${deleting.id}`)
             saved()
           }}
         >
@@ -95,10 +94,7 @@ export function AlertRules({ org }: { org: string }) {
 async function readTargets(org: string): Promise<RuleTargets> {
   // A key can lack one of the scopes; the form then offers fewer choices.
   const orNone = <Item,>(items: Promise<Item[]>) => items.catch(() => [])
-  const [groups, places] = await Promise.all([
-    orNone(all<Group>(`/orgs/${org}/groups`)),
-    orNone(all<Place>(`/orgs/${org}/places`)),
-  ])
+  const [groups, places] = await Promise.all([orNone(all(`/orgs/${org}/groups`)), orNone(all(`/orgs/${org}/places`))])
   return { groups, places }
 }
 

@@ -1,12 +1,19 @@
-import type { Alert, AlertKind, AlertState, Condition, Severity } from '../../api/alert-types.ts'
+import type { Alert, AlertState, Condition } from '../../api/schemas.ts'
 import { count, duration, measured, moment } from '../../components/format.ts'
 import { numberOf, textOf } from '../../state/history.ts'
+
+export type AlertKind = Condition['kind']
+export type Severity = Alert['severity']
+
+/** From the most to the least severe. */
+export const severities = ['critical', 'warning', 'info'] as const satisfies readonly Severity[]
 
 export const kindLabels: Record<AlertKind, string> = {
   offline: 'No report',
   no_fix: 'No GPS position',
   weak_signal: 'Weak signal',
   high_temperature: 'High temperature',
+  modem_down: 'Modem without service',
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
@@ -49,6 +56,8 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return `RSRP below ${measured(condition.rsrpBelowDbm, 'dBm')}${lasting(condition.forMinutes)}`
     case 'high_temperature':
       return `Temperature above ${measured(condition.temperatureAboveC, '°C')}${lasting(condition.forMinutes)}`
+    case 'modem_down':
+      return `A modem without service${lasting(condition.forMinutes)}`
     case 'entered_place':
       return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
     case 'left_place':
@@ -74,6 +83,8 @@ export function measuredText({ kind, measured: values }: Alert): string {
       return numberOf(values.rsrpDbm) === null ? 'No service' : `RSRP ${measured(numberOf(values.rsrpDbm), 'dBm')}`
     case 'high_temperature':
       return measured(numberOf(values.temperatureC), '°C')
+    case 'modem_down':
+      return `Modem ${textOf(values.modem) ?? ''} without service`
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
     default:

@@ -3,10 +3,10 @@ import { homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { PlaceDetail } from '../places/place-detail.tsx'
 import { PlaceList } from '../places/place-list.tsx'
-import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { AlertInbox } from './alert-inbox.tsx'
 import { AlertRules } from './alert-rules.tsx'
-import '../../styles/alerts.css'
+import css from './alerts.module.css'
 
 type Section = { tab: string; label: string; Body: (props: { org: string }) => JSX.Element }
 
@@ -31,7 +31,7 @@ export function AlertsView() {
           <h1>Alerts</h1>
           <OrganizationPicker allowAll={false} />
         </div>
-        <nav class="tabs" aria-label="Alerts">
+        <nav class={css.tabs} aria-label="Alerts">
           {sections.map(({ tab: name, label }) => (
             <a
               key={name}

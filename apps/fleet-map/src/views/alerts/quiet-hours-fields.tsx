@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { QuietHours } from '../../api/alert-types.ts'
+import type { QuietHours } from '../../api/schemas.ts'
+import css from './alerts.module.css'
 import { weekdays } from './rule-form.ts'
 
 const dayLabels = { mon: 'Mon', tue: 'Tue', wed: 'Wed', thu: 'Thu', fri: 'Fri', sat: 'Sat', sun: 'Sun' }
@@ -46,7 +47,7 @@ export function QuietHoursFields({ quietHours }: { quietHours: QuietHours | null
               </datalist>
             </label>
           </div>
-          <fieldset class="plain days">
+          <fieldset class={`plain ${css.days}`}>
             <legend class="label">Days on which they begin</legend>
             {weekdays.map((day) => (
               <label key={day} class="choice">

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { AlertRule } from '../../api/alert-types.ts'
-import { ApiError, call } from '../../api/client.ts'
+import { ApiError, patch, post } from '../../api/client.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ifMatch, useEntity } from '../../components/entity.ts'
@@ -20,21 +19,15 @@ type RuleDialogProps = {
 /** Creates or edits a rule. */
 export function RuleDialog({ org, id, ...rest }: RuleDialogProps) {
   return id === undefined ? (
-    <RuleForm
-      {...rest}
-      title="New rule"
-      rule={newRule}
-      save={(body) => call(`/orgs/${org}/alert-rules`, { method: 'POST', body })}
-    />
+    <RuleForm {...rest} title="New rule" rule={newRule} save={(body) => post(`/orgs/${org}/alert-rules`, { body })} />
   ) : (
-    <EditDialog path={`/orgs/${org}/alert-rules/${id}`} {...rest} />
+    <EditDialog org={org} id={id} {...rest} />
   )
 }
 
-type EditDialogProps = Omit<RuleDialogProps, 'org' | 'id'> & { path: string }
-
-function EditDialog({ path, ...rest }: EditDialogProps) {
-  const found = useEntity<AlertRule>(path)
+function EditDialog({ org, id, ...rest }: RuleDialogProps) {
+  const path = `/orgs/${org}/alert-rules/${id}` as const
+  const found = useEntity(path)
   if (!found.value)
     return (
       <Dialog title="Rule" closeLabel="Close" onClose={rest.onClose}>
@@ -48,7 +41,7 @@ function EditDialog({ path, ...rest }: EditDialogProps) {
       {...rest}
       title={`Edit ${rule.name}`}
       rule={rule}
-      save={(body) => call(path, { method: 'PATCH', headers: ifMatch(tag), body })}
+      save={(body) => patch(path, { headers: ifMatch(tag), body })}
       reload={found.reload}
     />
   )

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { type AlertKind, type Condition, severities } from '../../api/alert-types.ts'
+import type { Condition } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
-import { kindLabels, severityLabel } from './alert-text.tsx'
+import { type AlertKind, kindLabels, severities, severityLabel } from './alert-text.tsx'
 import { QuietHoursFields } from './quiet-hours-fields.tsx'
 import type { RuleBody, RuleTargets } from './rule-form.ts'
 
@@ -45,45 +45,8 @@ export function RuleFields({ rule, targets }: { rule: RuleBody; targets: RuleTar
         </label>
       </div>
       <ConditionFields key={kind} condition={condition} targets={targets} />
-      <div class="pair">
-        <label class="field">
-          <span>Group</span>
-          <select class="input" name="groupId">
-            <option value="">All devices</option>
-            {targets.groups.map(({ id, name, effectiveDeviceCount }) => (
-              <option key={id} value={id} selected={id === rule.groupId}>
-                {name} ({count(effectiveDeviceCount)})
-              </option>
-            ))}
-            {rule.groupId && !targets.groups.some(({ id }) => id === rule.groupId) ? (
-              <option value={rule.groupId} selected>
-                Another group
-              </option>
-            ) : null}
-          </select>
-        </label>
-        <label class="field">
-          <span>Only with all of these tags</span>
-          <input class="input" name="tags" placeholder="Any" defaultValue={rule.tags.join(', ')} />
-        </label>
-      </div>
-      <label class="field">
-        <span>Send e-mail to (at most 10 addresses, separated by commas)</span>
-        <input
-          class="input"
-          name="emails"
-          placeholder="No e-mail"
-          inputMode="email"
-          defaultValue={rule.channels.emails.join(', ')}
-        />
-      </label>
-      <label class="choice">
-        <input type="checkbox" name="webhook" defaultChecked={rule.channels.webhook} />
-        <span>
-          Send to webhooks
-          <span class="hint"> that subscribe to alert.opened and alert.closed</span>
-        </span>
-      </label>
+      <ScopeFields rule={rule} groups={targets.groups} />
+      <ChannelFields channels={rule.channels} />
       <QuietHoursFields quietHours={rule.quietHours} />
       <label class="choice">
         <input type="checkbox" name="enabled" defaultChecked={rule.enabled} />
@@ -98,17 +61,68 @@ const initialConditions: Record<AlertKind, Condition> = {
   no_fix: { kind: 'no_fix', forMinutes: 30 },
   weak_signal: { kind: 'weak_signal', rsrpBelowDbm: -115, forMinutes: 10 },
   high_temperature: { kind: 'high_temperature', temperatureAboveC: 75, forMinutes: 10 },
+  modem_down: { kind: 'modem_down', forMinutes: 30 },
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
 }
 
 /** The bounds that the service accepts for the minutes of each kind. */
+/** Chooses the devices of a rule. */
+const ScopeFields = ({ rule, groups }: { rule: RuleBody; groups: RuleTargets['groups'] }) => (
+  <div class="pair">
+    <label class="field">
+      <span>Group</span>
+      <select class="input" name="groupId">
+        <option value="">All devices</option>
+        {groups.map(({ id, name, effectiveDeviceCount }) => (
+          <option key={id} value={id} selected={id === rule.groupId}>
+            {name} ({count(effectiveDeviceCount)})
+          </option>
+        ))}
+        {rule.groupId && !groups.some(({ id }) => id === rule.groupId) ? (
+          <option value={rule.groupId} selected>
+            Another group
+          </option>
+        ) : null}
+      </select>
+    </label>
+    <label class="field">
+      <span>Only with all of these tags</span>
+      <input class="input" name="tags" placeholder="Any" defaultValue={rule.tags.join(', ')} />
+    </label>
+  </div>
+)
+
+/** Chooses who hears of alerts. */
+const ChannelFields = ({ channels }: Pick<RuleBody, 'channels'>) => (
+  <>
+    <label class="field">
+      <span>Send e-mail to (at most 10 addresses, separated by commas)</span>
+      <input
+        class="input"
+        name="emails"
+        placeholder="No e-mail"
+        inputMode="email"
+        defaultValue={channels.emails.join(', ')}
+      />
+    </label>
+    <label class="choice">
+      <input type="checkbox" name="webhook" defaultChecked={channels.webhook} />
+      <span>
+        Send to webhooks
+        <span class="hint"> that subscribe to alert.opened and alert.closed</span>
+      </span>
+    </label>
+  </>
+)
+
 const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   offline: [5, 10_080],
   no_fix: [5, 10_080],
   weak_signal: [1, 360],
   high_temperature: [1, 360],
+  modem_down: [5, 360],
   entered_place: [0, 10_080],
   left_place: [0, 10_080],
 }
@@ -173,16 +187,7 @@ function ConditionFields({ condition, targets }: { condition: Condition; targets
       return (
         <>
           <div class="pair">
-            <label class="field">
-              <span>Place</span>
-              <select class="input" name="placeId" required>
-                {targets.places.map(({ id, name }) => (
-                  <option key={id} value={id} selected={id === condition.placeId}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <PlaceField places={targets.places} chosen={condition.placeId} />
             {minutes}
           </div>
           {targets.places.length === 0 ? (
@@ -197,3 +202,16 @@ function ConditionFields({ condition, targets }: { condition: Condition; targets
       return minutes
   }
 }
+
+const PlaceField = ({ places, chosen }: { places: RuleTargets['places']; chosen: string }) => (
+  <label class="field">
+    <span>Place</span>
+    <select class="input" name="placeId" required>
+      {places.map(({ id, name }) => (
+        <option key={id} value={id} selected={id === chosen}>
+          {name}
+        </option>
+      ))}
+    </select>
+  </label>
+)

@@ -1,6 +1,6 @@
-import type { AlertKind, AlertRule, Condition, Place, QuietHours, Severity } from '../../api/alert-types.ts'
-import type { Group } from '../../api/types.ts'
+import type { AlertRule, Condition, Group, Place, QuietHours } from '../../api/schemas.ts'
 import { wordsOf } from '../../components/words.ts'
+import type { AlertKind, Severity } from './alert-text.tsx'
 
 /** What the forms of rules choose from. */
 export type RuleTargets = { groups: Group[]; places: Place[] }
@@ -54,7 +54,8 @@ function readCondition(kind: AlertKind, text: (name: string) => string): Conditi
 }
 
 function readQuietHours(form: FormData, text: (name: string) => string): QuietHours {
-  const days = form.getAll('days').map(String)
+  const chosen = form.getAll('days')
+  const days = weekdays.filter((day) => chosen.includes(day))
   const isEveryDay = days.length === 0 || days.length === weekdays.length
   return {
     ...(isEveryDay ? {} : { days }),

@@ -1,5 +1,5 @@
-import type { AlertRule } from '../../api/alert-types.ts'
-import { call } from '../../api/client.ts'
+import { post } from '../../api/client.ts'
+import type { AlertRule } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 
@@ -27,7 +27,7 @@ type UnconfirmedEmailProps = { org: string; email: string; state: 'waiting' | 'r
 
 function UnconfirmedEmail({ org, email, state }: UnconfirmedEmailProps) {
   const { busy, failure, run } = useAction()
-  const send = () => run(() => call(`/orgs/${org}/alert-address-confirmations`, { method: 'POST', body: { email } }))
+  const send = () => run(() => post(`/orgs/${org}/alert-address-confirmations`, { body: { email } }))
   if (state === 'refused') return <li>{email}: refused. Only its owner can allow messages again.</li>
   return (
     <li>

@@ -1,12 +1,11 @@
-import '../../styles/settings.css'
-import '../../styles/connect.css'
 import { useRef, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { post } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
 import { fieldsOf } from '../../components/form.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { caller, holds, homeOrganizationId } from '../../state/session.ts'
-import { WithoutOrganization } from '../shell.tsx'
+import { WithoutOrganization } from '../shell/shell.tsx'
+import css from './connect.module.css'
 import type { NewRouter } from './new-router.ts'
 import { RouterCommand } from './router-command.tsx'
 import { WaitForReport } from './wait-for-report.tsx'
@@ -18,7 +17,7 @@ export function ConnectView() {
   const org = homeOrganizationId.value
   return (
     <div class="page">
-      <div class="page-inner connect">
+      <div class={`page-inner ${css.connect}`}>
         <div class="section-title">
           <h1>Connect a router</h1>
           <p class="hint">Three steps to its first report. A computer can stand in for a router.</p>
@@ -41,8 +40,8 @@ function Steps({ org }: { org: string }) {
       </div>
     )
   return (
-    <ol class="steps">
-      <li class="card step" data-done={router !== undefined}>
+    <ol class={css.steps}>
+      <li class={`card ${css.step}`} data-done={router !== undefined}>
         <h2>1. Create an enrollment key</h2>
         {router ? (
           <p>
@@ -52,11 +51,11 @@ function Steps({ org }: { org: string }) {
           <KeyForm org={org} onCreated={setRouter} />
         )}
       </li>
-      <li class="card step" aria-disabled={!router}>
+      <li class={`card ${css.step}`} aria-disabled={!router}>
         <h2>2. Run a command on the router</h2>
         {router ? <RouterCommand router={router} /> : <p class="hint">The command appears here.</p>}
       </li>
-      <li class="card step" aria-disabled={!router}>
+      <li class={`card ${css.step}`} aria-disabled={!router}>
         <h2>3. Wait for the first report</h2>
         {router ? <WaitForReport org={org} serial={router.serial} /> : <p class="hint">It takes a few seconds.</p>}
       </li>
@@ -82,12 +81,12 @@ function KeyForm({ org, onCreated }: { org: string; onCreated: (router: NewRoute
         maxDevices: 1,
         expiresAt: new Date(Date.now() + keyLifetimeMs).toISOString(),
       }
-      const { key } = await call<{ key: string }>(`/orgs/${org}/enrollment-keys`, { method: 'POST', body })
+      const { key } = await post(`/orgs/${org}/enrollment-keys`, { body })
       onCreated({ serial: chosen, model, enrollmentKey: key })
     })
   }
   return (
-    <form ref={form} class="step-form" onSubmit={create}>
+    <form ref={form} class={css.stepForm} onSubmit={create}>
       <label class="field">
         <span>Serial number</span>
         {/* Without quotes and spaces, the serial needs no escapes in the command. */}

@@ -1,7 +1,7 @@
-import { call } from '../../api/client.ts'
-import type { Device, Page } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
+import css from './connect.module.css'
 
 const pollMs = 1_500
 
@@ -10,7 +10,7 @@ export function WaitForReport({ org, serial }: { org: string; serial: string }) 
   const { value, error } = useResource(
     `first report ${org} ${serial}`,
     async (signal) => {
-      const { items } = await call<Page<Device>>('/devices', { signal, query: { orgId: org, q: serial, limit: 50 } })
+      const { items } = await get('/devices', { signal, query: { orgId: org, q: serial, limit: 50 } })
       return { device: items.find((device) => device.serial === serial) }
     },
     { everyMs: pollMs },
@@ -19,8 +19,8 @@ export function WaitForReport({ org, serial }: { org: string; serial: string }) 
   const hasReported = device !== undefined && device.lastSeenAt !== null
   return (
     <>
-      <p class="waiting" role="status" data-state={hasReported ? 'done' : 'waiting'}>
-        <span class="waiting-mark" aria-hidden="true" />
+      <p class={css.waiting} role="status" data-state={hasReported ? 'done' : 'waiting'}>
+        <span class={css.waitingMark} aria-hidden="true" />
         {hasReported
           ? `${device.name} has reported.`
           : device

@@ -1,17 +1,18 @@
 import { useEffect } from 'preact/hooks'
-import type { Device } from '../../api/types.ts'
+import type { Device, DeviceEvent } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Failure, Loading } from '../../components/states.tsx'
 import { place, setParams } from '../../state/url.ts'
-import { actorText, type DeviceEvent, type EventKind, eventText, kindLooks } from './event-text.ts'
+import css from './device.module.css'
+import { actorText, type EventKind, eventText, kindLooks } from './event-text.ts'
 
 const kinds = Object.keys(kindLooks) as EventKind[]
 
 /** What happened to the device, newest first. The kinds in the address are shown. */
 export function DeviceEvents({ device, round }: { device: Device; round: number }) {
   const chosen = kinds.filter((kind) => place.value.params.kinds?.split(',').includes(kind))
-  const list = usePages<DeviceEvent>(`/devices/${device.id}/events`, { kind: chosen, limit: 50 })
+  const list = usePages(`/devices/${device.id}/events`, { kind: chosen, limit: 50 })
   useEffect(() => list.reload(), [round, device.status])
   const toggle = (kind: EventKind) => {
     const next = chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind]
@@ -53,7 +54,7 @@ export function DeviceEvents({ device, round }: { device: Device; round: number 
         <p class="label">{list.more ? 'Nothing happened in the last weeks.' : 'No events.'}</p>
       ) : null}
       {list.items.length > 0 ? (
-        <ol class="card events">
+        <ol class={`card ${css.events}`}>
           {list.items.map((event) => (
             <EventRow key={event.id} event={event} />
           ))}
@@ -76,7 +77,7 @@ function EventRow({ event }: { event: DeviceEvent }) {
         <strong>{title}</strong>
         {more ? <span class="hint">{more}</span> : null}
       </span>
-      <span class="hint actor">{actorText(event)}</span>
+      <span class="hint">{actorText(event)}</span>
     </li>
   )
 }

@@ -1,14 +1,12 @@
 import { all } from '../../api/client.ts'
-import type { Device, Group } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 
 /** The groups that the device is in, by hand or by tag. */
 export function DeviceGroups({ device: { id, organizationId, tags } }: { device: Device }) {
-  const groups = useResource(`groups of ${id} ${tags}`, () =>
-    all<Group>(`/orgs/${organizationId}/groups`, { deviceId: id }),
-  )
+  const groups = useResource(`groups of ${id} ${tags}`, () => all(`/orgs/${organizationId}/groups`, { deviceId: id }))
   const items = groups.value ?? []
   return (
     <section class="card panel" aria-label="Groups">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/client.ts'
-import type { Device, Job } from '../../api/types.ts'
+import { ApiError, post } from '../../api/client.ts'
+import type { Device, Job } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
@@ -14,7 +14,7 @@ const everyMs = 3_000
 
 /** The device's jobs, single ones too, with cancel and retry. `round` changes when a job may have been added. */
 export function DeviceJobList({ device, round }: { device: Device; round: number }) {
-  const list = usePages<Job>(`/devices/${device.id}/jobs`, { limit: 10 })
+  const list = usePages(`/devices/${device.id}/jobs`, { limit: 10 })
   const [cancelling, setCancelling] = useState<Job>()
   const [error, setError] = useState<ApiError>()
   const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null)
@@ -27,50 +27,12 @@ export function DeviceJobList({ device, round }: { device: Device; round: number
   const retry = async (job: Job) => {
     setError(undefined)
     try {
-      await call(`/orgs/${job.organizationId}/jobs/${job.id}/retry`, { method: 'POST' })
+      await post(`/orgs/${job.organizationId}/jobs/${job.id}/retry`)
     } catch (failure) {
       if (failure instanceof ApiError) setError(failure)
     }
     list.reload()
   }
-  const columns: Column<Job>[] = [
-    {
-      title: 'Job',
-      cell: ({ kind, batchId, organizationId }) =>
-        batchId === null ? (
-          (kindLabel[kind] ?? kind)
-        ) : (
-          <a href={linkTo('jobs', { batch: batchId, org: organizationId })}>{kindLabel[kind] ?? kind}</a>
-        ),
-    },
-    {
-      title: 'State',
-      cell: (job) => (
-        <span class="status">
-          <span class="swatch" style={{ background: jobLook[job.status].color }} />
-          {jobLook[job.status].label}
-          {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-        </span>
-      ),
-    },
-    { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
-    { title: 'Attempt', cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`, optional: true },
-    { title: 'Created', cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span> },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: (job) =>
-        job.finishedAt === null ? (
-          <button type="button" class="button quiet small" onClick={() => setCancelling(job)}>
-            Cancel job
-          </button>
-        ) : job.status === 'succeeded' ? null : (
-          <button type="button" class="button quiet small" onClick={() => retry(job)}>
-            Retry
-          </button>
-        ),
-    },
-  ]
   return (
     <section class="stack" aria-label="Jobs">
       <h2>Jobs</h2>
@@ -78,7 +40,12 @@ export function DeviceJobList({ device, round }: { device: Device; round: number
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {!list.loading && !list.error && list.items.length === 0 ? <p class="label">This device has no jobs.</p> : null}
       {list.items.length > 0 ? (
-        <Table caption="Jobs of this device" columns={columns} rows={list.items} keyOf={({ id }) => id} />
+        <Table
+          caption="Jobs of this device"
+          columns={columnsOf(setCancelling, retry)}
+          rows={list.items}
+          keyOf={({ id }) => id}
+        />
       ) : null}
       <MoreButton more={list.more} />
       {cancelling ? (
@@ -89,7 +56,7 @@ export function DeviceJobList({ device, round }: { device: Device; round: number
           danger
           onClose={() => setCancelling(undefined)}
           onSubmit={async () => {
-            await call(`/orgs/${cancelling.organizationId}/jobs/${cancelling.id}/cancel`, { method: 'POST' })
+            await post(`/orgs/${cancelling.organizationId}/jobs/${cancelling.id}/cancel`)
             setCancelling(undefined)
             list.reload()
           }}
@@ -104,3 +71,42 @@ export function DeviceJobList({ device, round }: { device: Device; round: number
     </section>
   )
 }
+
+const columnsOf = (onCancel: (job: Job) => void, onRetry: (job: Job) => void): Column<Job>[] => [
+  {
+    title: 'Job',
+    cell: ({ kind, batchId, organizationId }) =>
+      batchId === null ? (
+        (kindLabel[kind] ?? kind)
+      ) : (
+        <a href={linkTo('jobs', { batch: batchId, org: organizationId })}>{kindLabel[kind] ?? kind}</a>
+      ),
+  },
+  {
+    title: 'State',
+    cell: (job) => (
+      <span class="status">
+        <span class="swatch" style={{ background: jobLook[job.status].color }} />
+        {jobLook[job.status].label}
+        {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+      </span>
+    ),
+  },
+  { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
+  { title: 'Attempt', cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`, optional: true },
+  { title: 'Created', cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span> },
+  {
+    title: 'Actions',
+    kind: 'actions',
+    cell: (job) =>
+      job.finishedAt === null ? (
+        <button type="button" class="button quiet small" onClick={() => onCancel(job)}>
+          Cancel job
+        </button>
+      ) : job.status === 'succeeded' ? null : (
+        <button type="button" class="button quiet small" onClick={() => onRetry(job)}>
+          Retry
+        </button>
+      ),
+  },
+]

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Device } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { type Entity, useEntity } from '../../components/entity.ts'
 import { ago, moment } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
@@ -7,24 +7,26 @@ import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
-import { readDevices } from '../../state/fleet.ts'
+import { readDeviceWithModems } from '../../state/fleet.ts'
 import { readLatest } from '../../state/history.ts'
 import { organizations } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
-import { Dwells, Health } from '../device-facts.tsx'
-import { SignalNow } from '../device-signal.tsx'
+import css from './device.module.css'
 import { DeviceEvents } from './device-events.tsx'
+import { Dwells, Fact, Health } from './device-facts.tsx'
 import { DeviceGroups } from './device-groups.tsx'
 import { DeviceJobList } from './device-job-list.tsx'
+import { DeviceModems } from './device-modems.tsx'
 import { DeviceProfile } from './device-profile.tsx'
+import { SignalNow } from './device-signal.tsx'
 import { DeviceTokens } from './device-tokens.tsx'
 import { DeviceTools } from './device-tools.tsx'
-import '../../styles/device-page.css'
+import { Trips } from './device-trips.tsx'
 
 /** Everything about one device, named by `id` in the address. */
 export function DevicePage() {
   const { id = '' } = place.value.params
-  const found = useEntity<Device>(`/devices/${encodeURIComponent(id)}`, { everyMs: 10_000 })
+  const found = useEntity(`/devices/${encodeURIComponent(id)}`, { everyMs: 10_000 })
   if (!found.value) {
     if (!found.error) return <Loading />
     return found.error.status === 404 || id === '' ? <Unknown /> : <Failure error={found.error} retry={found.reload} />
@@ -53,7 +55,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
   const latest = useResource(`latest ${device.id}`, (signal) => readLatest(device.id, signal), { everyMs: 10_000 })
   const onMap = useResource(
     `on map ${device.id}`,
-    async (signal) => (await readDevices([device.id], { orgId: device.organizationId }, signal)).devices.get(device.id),
+    async (signal) => (await readDeviceWithModems(device.id, { orgId: device.organizationId }, signal)).device,
     { everyMs: 10_000 },
   )
   const organization = organizations.value?.find((one) => one.id === device.organizationId)?.name
@@ -66,7 +68,10 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           </h1>
           <DeviceTools device={entity} onChanged={changed} />
         </div>
-        <div class="device-grid">
+        {latest.value && latest.value.modems.length > 1 ? (
+          <DeviceModems deviceId={device.id} modems={latest.value.modems} />
+        ) : null}
+        <div class={css.deviceGrid}>
           <section class="card panel" aria-label="Facts">
             <h2>
               <StatusLabel status={device.status} />
@@ -104,7 +109,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
               <p class="label">No health values reported yet.</p>
             ) : null}
           </div>
-          <DwellCard deviceId={device.id} />
+          <PlacesCard deviceId={device.id} />
           <DeviceProfile device={device} />
           <DeviceGroups device={device} />
           <DeviceTokens device={device} onChanged={changed} />
@@ -116,18 +121,12 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
   )
 }
 
-/** Where the device stood in the last day. */
-const DwellCard = ({ deviceId }: { deviceId: string }) => (
-  <div class="card panel dwells">
+/** Where the device drove and stood in the last day. */
+const PlacesCard = ({ deviceId }: { deviceId: string }) => (
+  <div class={`card panel ${css.dwells}`}>
+    <Trips deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
   </div>
 )
 
 const dayMinutes = 1_440
-
-const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)

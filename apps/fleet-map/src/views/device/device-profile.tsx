@@ -1,5 +1,5 @@
-import { call } from '../../api/client.ts'
-import type { Device, Job, Page, Profile } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
+import type { Device } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { jobLook } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -10,15 +10,14 @@ export function DeviceProfile({ device }: { device: Device }) {
   const { organizationId, configProfile } = device
   const profile = useResource(
     `profile ${configProfile?.id} ${configProfile?.version}`,
-    async (signal) =>
-      configProfile ? call<Profile>(`/orgs/${organizationId}/configs/${configProfile.id}`, { signal }) : null,
+    async (signal) => (configProfile ? get(`/orgs/${organizationId}/configs/${configProfile.id}`, { signal }) : null),
     { everyMs: 30_000 },
   )
   const applied = useResource(
     `applied ${device.id} ${configProfile?.version}`,
     async (signal) => {
-      const query = { kind: 'apply_config', limit: 1 }
-      return (await call<Page<Job>>(`/devices/${device.id}/jobs`, { signal, query })).items[0]
+      const query = { kind: 'apply_config' as const, limit: 1 }
+      return (await get(`/devices/${device.id}/jobs`, { signal, query })).items[0]
     },
     { everyMs: 10_000 },
   )

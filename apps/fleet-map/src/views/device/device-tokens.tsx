@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks'
-import { all, call } from '../../api/client.ts'
-import type { Device } from '../../api/types.ts'
+import { all, post, remove } from '../../api/client.ts'
+import type { Device, DeviceToken } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
-
-type Token = { id: string; createdAt: string; expiresAt: string | null }
+import css from './device.module.css'
 
 /** The device's tokens: issue, show once, revoke. */
 export function DeviceTokens({ device, onChanged }: { device: Device; onChanged: () => void }) {
-  const tokens = useResource(`tokens ${device.id}`, () => all<Token>(`/devices/${device.id}/tokens`))
-  const [open, setOpen] = useState<{ revoke: Token } | 'issue' | null>(null)
+  const tokens = useResource(`tokens ${device.id}`, () => all(`/devices/${device.id}/tokens`))
+  const [open, setOpen] = useState<{ revoke: DeviceToken } | 'issue' | null>(null)
   const [issued, setIssued] = useState<string>()
   const close = () => {
     setOpen(null)
@@ -35,7 +34,7 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
       ) : null}
       <ul class="stack">
         {items.map((token) => (
-          <li key={token.id} class="token">
+          <li key={token.id} class={css.token}>
             <span class="stacked">
               <code>fld_{token.id}_…</code>
               <span class="hint">
@@ -56,7 +55,7 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
           onClose={close}
           onSubmit={async (form) => {
             const body = { revoke: form.has('revoke') }
-            setIssued((await call<{ token: string }>(`/devices/${device.id}/token`, { method: 'POST', body })).token)
+            setIssued((await post(`/devices/${device.id}/token`, { body })).token)
             changed()
           }}
         >
@@ -69,26 +68,30 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
       ) : null}
       {issued !== undefined ? <IssuedToken token={issued} onClose={close} /> : null}
       {open !== null && typeof open === 'object' ? (
-        <Dialog
-          title="Revoke this token?"
-          submitLabel="Revoke"
-          danger
+        <RevokeDialog
+          tokenId={open.revoke.id}
           onClose={close}
-          onSubmit={async () => {
-            await call(`/devices/${device.id}/tokens/${open.revoke.id}`, { method: 'DELETE' })
+          onRevoke={async () => {
+            await remove(`/devices/${device.id}/tokens/${open.revoke.id}`)
             close()
             changed()
           }}
-        >
-          <p>
-            The service rejects <code>fld_{open.revoke.id}_…</code> at once. A router that uses it cannot report until
-            it has another token.
-          </p>
-        </Dialog>
+        />
       ) : null}
     </section>
   )
 }
+
+type RevokeDialogProps = { tokenId: string; onClose: () => void; onRevoke: () => Promise<void> }
+
+const RevokeDialog = ({ tokenId, onClose, onRevoke }: RevokeDialogProps) => (
+  <Dialog title="Revoke this token?" submitLabel="Revoke" danger onClose={onClose} onSubmit={onRevoke}>
+    <p>
+      The service rejects <code>fld_{tokenId}_…</code> at once. A router that uses it cannot report until it has another
+      token.
+    </p>
+  </Dialog>
+)
 
 /** Shows a new token, which the service does not show again. */
 function IssuedToken({ token, onClose }: { token: string; onClose: () => void }) {
@@ -107,7 +110,7 @@ function IssuedToken({ token, onClose }: { token: string; onClose: () => void })
       <p>Copy the token now. It is not shown again.</p>
       <label class="field">
         <span>Token</span>
-        <input class="input mono" readOnly value={token} onFocus={(event) => event.currentTarget.select()} />
+        <input class={`input ${css.mono}`} readOnly value={token} onFocus={(event) => event.currentTarget.select()} />
       </label>
     </Dialog>
   )

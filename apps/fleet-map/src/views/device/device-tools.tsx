@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { Device } from '../../api/types.ts'
+import { post, remove } from '../../api/client.ts'
+import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch } from '../../components/entity.ts'
 import { Icon } from '../../components/icon.tsx'
 import { organizations } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
-import { ApplyDialog, ConfirmDisable, ConfirmReboot } from '../device-actions.tsx'
+import { ApplyDialog, ConfirmDisable, ConfirmReboot } from './device-actions.tsx'
 import { EditDevice } from './edit-device.tsx'
 import { ExportHistory } from './export-history.tsx'
 
@@ -59,7 +59,7 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
           submitLabel="Collect"
           onClose={close}
           onSubmit={async () => {
-            await call(`/devices/${device.id}/jobs`, { method: 'POST', body: { kind: 'collect_diagnostics' } })
+            await post(`/devices/${device.id}/jobs`, { body: { kind: 'collect_diagnostics' } })
             done()
           }}
         >
@@ -74,7 +74,7 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
           danger
           onClose={close}
           onSubmit={async () => {
-            await call(`/devices/${device.id}`, { method: 'DELETE', headers: ifMatch(entity.tag) })
+            await remove(`/devices/${device.id}`, { headers: ifMatch(entity.tag) })
             goTo('devices')
           }}
         >
@@ -98,8 +98,7 @@ function TransferDevice({ entity, onClose }: { entity: Entity<Device>; onClose: 
       onSubmit={async (form) => {
         const toOrgId = String(form.get('toOrgId'))
         const reason = String(form.get('reason') ?? '').trim()
-        await call(`/devices/${device.id}/transfer`, {
-          method: 'POST',
+        await post(`/devices/${device.id}/transfer`, {
           headers: ifMatch(entity.tag),
           body: { toOrgId, ...(reason ? { reason } : {}) },
         })

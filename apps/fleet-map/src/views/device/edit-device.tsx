@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/client.ts'
-import type { Device } from '../../api/types.ts'
+import { ApiError, patch } from '../../api/client.ts'
+import type { Device } from '../../api/schemas.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, readEntity } from '../../components/entity.ts'
@@ -23,8 +23,7 @@ export function EditDevice({ entity, onClose, onSaved }: EditDeviceProps) {
         setConflict(false)
         const text = (name: string) => String(form.get(name) ?? '').trim()
         try {
-          await call(`/devices/${device.id}`, {
-            method: 'PATCH',
+          await patch(`/devices/${device.id}`, {
             headers: ifMatch(tag),
             body: { name: text('name'), model: text('model'), tags: wordsOf(text('tags')) },
           })
@@ -56,7 +55,7 @@ export function EditDevice({ entity, onClose, onSaved }: EditDeviceProps) {
         <Conflict
           what="device"
           onReload={async () => {
-            setOpened(await readEntity<Device>(`/devices/${device.id}`))
+            setOpened(await readEntity(`/devices/${device.id}`))
             setConflict(false)
           }}
         />

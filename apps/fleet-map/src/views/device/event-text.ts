@@ -1,19 +1,9 @@
-import type { DeviceStatus, JobStatus } from '../../api/types.ts'
+import type { DeviceEvent, DeviceStatus, JobStatus } from '../../api/schemas.ts'
 import { count, duration, timeOfDay } from '../../components/format.ts'
 import { jobLook, kindLabel, statusLabel } from '../../components/labels.tsx'
 import { numberOf, textOf } from '../../state/history.ts'
 
-export type EventKind = 'status' | 'change' | 'job' | 'alert' | 'reboot' | 'handover' | 'fault' | 'report'
-
-export type DeviceEvent = {
-  id: string
-  at: string
-  kind: EventKind
-  action: string
-  by: string | null
-  byName: string | null
-  detail: Record<string, unknown>
-}
+export type EventKind = DeviceEvent['kind']
 
 export const kindLooks: Record<EventKind, { label: string; color: string }> = {
   status: { label: 'Status', color: 'var(--accent)' },

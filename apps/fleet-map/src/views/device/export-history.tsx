@@ -1,4 +1,4 @@
-import type { Device } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { downloadCsv } from '../../components/download.ts'
 import { telemetryPath } from '../../state/history.ts'
@@ -10,7 +10,9 @@ const windows = [
   { minutes: 43_200, label: 'Last 30 days' },
 ]
 
-const kinds = [
+type Kind = '' | 'cellular' | 'location' | 'connection' | 'system'
+
+const kinds: { kind: Kind; label: string }[] = [
   { kind: '', label: 'All telemetry' },
   { kind: 'cellular', label: 'Signal' },
   { kind: 'location', label: 'Positions' },
@@ -21,7 +23,8 @@ const kinds = [
 /** Downloads the telemetry history of a device as a file. */
 export function ExportHistory({ device, onClose }: { device: Device; onClose: () => void }) {
   const download = async (form: FormData) => {
-    const query = { sinceMinutes: String(form.get('minutes')), kind: String(form.get('kind')) }
+    const kind = form.get('kind') as Kind
+    const query = { sinceMinutes: Number(form.get('minutes')), kind }
     await downloadCsv(telemetryPath(device.id, 'history'), query, `history-${device.serial}.csv`)
     onClose()
   }

@@ -1,9 +1,9 @@
-import { call } from '../../api/client.ts'
-import type { Device } from '../../api/types.ts'
+import { post } from '../../api/client.ts'
+import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { wordsOf } from '../../components/words.ts'
 import { homeOrganizationId } from '../../state/session.ts'
-import { OrganizationPicker } from '../shell.tsx'
+import { OrganizationPicker } from '../shell/shell.tsx'
 
 /** Registers a device. */
 export const AddDialog = ({ onClose, onAdded }: { onClose: () => void; onAdded: (device: Device) => void }) => (
@@ -20,7 +20,7 @@ export const AddDialog = ({ onClose, onAdded }: { onClose: () => void; onAdded: 
         model: text('model'),
         tags: wordsOf(text('tags')),
       }
-      onAdded(await call<Device>('/devices', { method: 'POST', body }))
+      onAdded(await post('/devices', { body }))
     }}
   >
     <OrganizationPicker allowAll={false} />

@@ -3,6 +3,7 @@ import { count } from '../../components/format.ts'
 import { goTo } from '../../state/url.ts'
 import { type BulkSelection, targetParams } from './bulk.ts'
 import { BulkApply, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
+import css from './devices.module.css'
 
 type BulkBarProps = {
   selection: BulkSelection
@@ -29,7 +30,7 @@ export function BulkBar(props: BulkBarProps) {
     ['apply', 'Apply profile'],
   ] as const
   return (
-    <section class="card bulk" aria-label="Selected devices">
+    <section class={`card ${css.bulk}`} aria-label="Selected devices">
       <p>
         <strong>{count(size)}</strong> {isAll ? 'matching devices selected' : 'selected'}
       </p>

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ApiError, all, call } from '../../api/client.ts'
-import type { Batch, Profile } from '../../api/types.ts'
+import { ApiError, all, post } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -12,7 +11,7 @@ import type { BulkSelection } from './bulk.ts'
 type BulkDialogProps = { selection: BulkSelection; organizationId: string; onClose: () => void }
 
 const devices = (size: number) => plural(size, 'device')
-const showBatch = (org: string, { id }: Batch) => goTo('jobs', { org, batch: id })
+const showBatch = (org: string, { id }: { id: string }) => goTo('jobs', { org, batch: id })
 
 /** Adds and removes tags. */
 export function BulkTags({
@@ -37,7 +36,7 @@ export function BulkTags({
           remove: wordsOf(String(form.get('remove'))),
         }
         if (body.add.length + body.remove.length === 0) throw new ApiError(0, 'no_tags', 'Enter at least one tag.')
-        setReport(await call(`/orgs/${organizationId}/device-tags`, { method: 'POST', body }))
+        setReport(await post(`/orgs/${organizationId}/device-tags`, { body }))
         onChanged()
       }}
     >
@@ -72,8 +71,8 @@ export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogPro
     danger
     onClose={onClose}
     onSubmit={async () => {
-      const body = { ...selection.body, kind: 'reboot' }
-      showBatch(organizationId, await call<Batch>(`/orgs/${organizationId}/job-batches`, { method: 'POST', body }))
+      const body = { ...selection.body, kind: 'reboot' as const }
+      showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
     }}
   >
     <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
@@ -82,15 +81,15 @@ export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogPro
 
 /** Applies a profile to each device. */
 export function BulkApply({ selection, organizationId, onClose }: BulkDialogProps) {
-  const profiles = useResource(`profiles ${organizationId}`, () => all<Profile>(`/orgs/${organizationId}/configs`))
+  const profiles = useResource(`profiles ${organizationId}`, () => all(`/orgs/${organizationId}/configs`))
   return (
     <Dialog
       title={`Apply a profile to ${devices(selection.size)}`}
       submitLabel="Apply"
       onClose={onClose}
       onSubmit={async (form) => {
-        const path = `/orgs/${organizationId}/configs/${form.get('profile')}/apply`
-        showBatch(organizationId, await call<Batch>(path, { method: 'POST', body: selection.body }))
+        const path = `/orgs/${organizationId}/configs/${String(form.get('profile'))}/apply` as const
+        showBatch(organizationId, await post(path, { body: selection.body }))
       }}
     >
       <label class="field">

@@ -1,7 +1,8 @@
-import type { Device } from '../../api/types.ts'
+import type { BodyOf, Operation } from '../../api/operations.ts'
+import type { Device } from '../../api/schemas.ts'
 
 /** The filter of the device list as the API's bulk requests take it. */
-export type BulkFilter = { status?: string; q?: string; tag?: string[]; placeId?: string }
+export type BulkFilter = NonNullable<BodyOf<Operation<'post', `/orgs/${string}/device-tags`>>['filter']>
 
 /** The chosen devices: some rows, or all devices of an organization that match the filter. */
 export type BulkSelection = {

@@ -1,5 +1,6 @@
 import { place, setParams } from '../../state/url.ts'
 import { columnsIn, deviceColumns } from './device-columns.tsx'
+import css from './devices.module.css'
 
 /** Chooses the columns of the table; the address keeps them. */
 export function ColumnPicker() {
@@ -9,7 +10,7 @@ export function ColumnPicker() {
     setParams({ cols: next.join(',') }, { replace: true })
   }
   return (
-    <details class="menu">
+    <details class={css.menu}>
       <summary class="button">Columns</summary>
       <div class="card">
         {deviceColumns

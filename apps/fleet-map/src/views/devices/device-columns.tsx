@@ -1,4 +1,4 @@
-import type { Device } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
 import { Chips } from '../../components/table.tsx'

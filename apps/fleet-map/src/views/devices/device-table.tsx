@@ -1,6 +1,7 @@
-import type { Device } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { setParams } from '../../state/url.ts'
 import type { DeviceColumn } from './device-columns.tsx'
+import css from './devices.module.css'
 
 type DeviceTableProps = {
   columns: readonly DeviceColumn[]
@@ -20,7 +21,7 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
         <caption class="visually-hidden">Devices</caption>
         <thead>
           <tr>
-            <th scope="col" class="choose">
+            <th scope="col" class={css.choose}>
               <input
                 type="checkbox"
                 aria-label="Select all devices shown"
@@ -39,7 +40,7 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
         <tbody>
           {devices.map((device) => (
             <tr key={device.id} data-chosen={isChosen(device.id) || undefined}>
-              <td class="choose">
+              <td class={css.choose}>
                 <input
                   type="checkbox"
                   aria-label={`Select ${device.name}`}
@@ -74,7 +75,7 @@ function Heading({ column, sort }: { column: DeviceColumn; sort: string }) {
   const next = direction === undefined ? key : direction === 'ascending' ? `-${key}` : null
   return (
     <th scope="col" class={look} aria-sort={direction ?? 'none'}>
-      <button type="button" class="sort" onClick={() => setParams({ sort: next })}>
+      <button type="button" class={css.sort} onClick={() => setParams({ sort: next })}>
         {title}
         <span aria-hidden="true">{direction === 'ascending' ? '▲' : direction === 'descending' ? '▼' : ''}</span>
       </button>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { Place } from '../../api/alert-types.ts'
 import { ApiError, all } from '../../api/client.ts'
-import type { Device } from '../../api/types.ts'
+import type { Operation, QueryOf } from '../../api/operations.ts'
+import type { Device, DeviceCounts } from '../../api/schemas.ts'
 import { downloadCsv } from '../../components/download.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -12,25 +12,27 @@ import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
-import { type DeviceCounts, readCounts } from '../../state/tags.ts'
+import { readCounts } from '../../state/tags.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
-import { OrganizationPicker } from '../shell.tsx'
+import { OrganizationPicker } from '../shell/shell.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { type BulkSelection, selectionOfRows } from './bulk.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { ColumnPicker } from './column-picker.tsx'
 import { columnsIn } from './device-columns.tsx'
 import { DeviceTable } from './device-table.tsx'
+import css from './devices.module.css'
 import { ImportDialog } from './import-dialog.tsx'
 import { bulkFilterOf, filterInAddress, type ListFilter } from './list-filter.ts'
-import '../../styles/devices.css'
+
+type ListSort = QueryOf<Operation<'get', '/devices'>>['sort']
 
 /** Lists devices with search, filters, order and columns; adds, imports, exports and changes many devices. */
 export function DevicesView() {
   const filter = filterInAddress()
   const { params } = place.value
   const query = { orgId: organizationId.value, ...filter }
-  const list = usePages<Device>('/devices', { ...query, sort: params.sort })
+  const list = usePages('/devices', { ...query, sort: params.sort as ListSort })
   const totals = useTotals(filter)
   const [dialog, setDialog] = useState<'add' | 'import' | null>(null)
   const [error, setError] = useState<ApiError>()
@@ -96,9 +98,9 @@ export function DevicesView() {
 function Filters() {
   const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
   const org = homeOrganizationId.value
-  const places = useResource(`places ${org}`, async () => (org ? all<Place>(`/orgs/${org}/places`) : []))
+  const places = useResource(`places ${org}`, async () => (org ? all(`/orgs/${org}/places`) : []))
   return (
-    <div class="toolbar list-filters">
+    <div class={`toolbar ${css.listFilters}`}>
       <input
         class="input grow"
         type="search"
@@ -169,7 +171,7 @@ const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
 
 /** The numbers of matching devices, in total and by status. */
 const Totals = ({ counts, isFiltered }: { counts: DeviceCounts; isFiltered: boolean }) => (
-  <p class="totals" role="status">
+  <p class={css.totals} role="status">
     <strong>
       {count(counts.total)} {isFiltered ? 'matching ' : ''}
       {counts.total === 1 ? 'device' : 'devices'}

@@ -1,33 +1,44 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/client.ts'
+import { decodeFile } from '#client/file-encoding'
+import { ApiError, post } from '../../api/client.ts'
+import type { AnswerOf, Operation } from '../../api/operations.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { count } from '../../components/format.ts'
 import { homeOrganizationId } from '../../state/session.ts'
-import { OrganizationPicker } from '../shell.tsx'
+import { OrganizationPicker } from '../shell/shell.tsx'
+import css from './devices.module.css'
 
-type ImportRow = { line: number; status: 'created' | 'updated' | 'failed'; code?: string; detail?: string }
-type ImportReport = { created: number; updated: number; results: ImportRow[] }
+type ImportReport = AnswerOf<Operation<'post', '/devices/import'>>
 
 const shownFailures = 100
+
+/** A file that is not Unicode, and a part of its text as Windows-1252. */
+type GuessedFile = { key: string; example: string }
+
+const keyOf = ({ name, size, lastModified }: File): string => `${name} ${size} ${lastModified}`
 
 /** Imports devices from a CSV file and lists the lines that failed, with reasons. */
 export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
   const [report, setReport] = useState<ImportReport>()
+  const [guessed, setGuessed] = useState<GuessedFile>()
   return (
     <Dialog
       title="Import devices"
-      submitLabel={report ? 'Import again' : 'Import'}
+      submitLabel={guessed ? 'Import as Windows-1252' : report ? 'Import again' : 'Import'}
       closeLabel={report ? 'Done' : 'Cancel'}
       onClose={onClose}
       onSubmit={async (form) => {
         const file = form.get('file')
         if (!(file instanceof File) || file.size === 0) throw new ApiError(0, 'no_file', 'Choose a CSV file first.')
         setReport(undefined)
+        const { text, example } = decodeFile(new Uint8Array(await file.arrayBuffer()))
+        const isConfirmed = guessed?.key === keyOf(file)
+        setGuessed(example === undefined || isConfirmed ? undefined : { key: keyOf(file), example })
+        if (example !== undefined && !isConfirmed) return
         setReport(
-          await call<ImportReport>('/devices/import', {
-            method: 'POST',
+          await post('/devices/import', {
             query: { orgId: homeOrganizationId.value, existing: form.has('update') ? 'update' : 'fail' },
-            raw: { text: await file.text(), contentType: 'text/csv' },
+            raw: { text, contentType: 'text/csv' },
           }),
         )
         onImported()
@@ -50,6 +61,12 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
           <span class="hint"> (name, model and tags, found by the serial)</span>
         </span>
       </label>
+      {guessed ? (
+        <div class="notice" role="status">
+          The file is not UTF-8. Read as Windows-1252, it contains for example <strong>{guessed.example}</strong>. If
+          this is wrong, save the file as CSV UTF-8 and choose it again.
+        </div>
+      ) : null}
       {report ? <Report report={report} /> : null}
     </Dialog>
   )
@@ -63,7 +80,7 @@ function Report({ report: { created, updated, results } }: { report: ImportRepor
     `${count(failed.length)} failed`,
   ]
   return (
-    <div class="notice import-report" role="status">
+    <div class={`notice ${css.importReport}`} role="status">
       <strong>{parts.join(', ')}</strong>
       {failed.length > 0 ? (
         <ul>

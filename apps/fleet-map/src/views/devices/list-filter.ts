@@ -1,15 +1,20 @@
-import type { DeviceStatus } from '../../api/types.ts'
+import type { DeviceStatus } from '../../api/schemas.ts'
 import { statusLabel } from '../../components/labels.tsx'
 import { place } from '../../state/url.ts'
 import type { BulkFilter } from './bulk.ts'
 
 /** The filter of the device list, as the address has it and as requests send it. */
-export type ListFilter = { q: string; status: string; tag: string[] | null; placeId: string }
+export type ListFilter = { q: string; status: DeviceStatus | ''; tag: string[] | null; placeId: string }
 
 /** Returns the filter of the device list that the address has. */
 export function filterInAddress(): ListFilter {
   const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
-  return { q: q.trim().length >= 2 ? q.trim() : '', status, tag: tag ? tag.split(',') : null, placeId }
+  return {
+    q: q.trim().length >= 2 ? q.trim() : '',
+    status: status as DeviceStatus | '',
+    tag: tag ? tag.split(',') : null,
+    placeId,
+  }
 }
 
 /** The filter as bulk requests take it. */
@@ -24,7 +29,7 @@ export const bulkFilterOf = ({ q, status, tag, placeId }: ListFilter): BulkFilte
 export const filterText = ({ q, status, tag, placeId }: ListFilter): string =>
   [
     q && `“${q}”`,
-    status && `status ${statusLabel(status as DeviceStatus)}`,
+    status && `status ${statusLabel(status)}`,
     tag && `${tag.length === 1 ? 'tag' : 'tags'} ${tag.join(', ')}`,
     placeId && 'in a place',
   ]

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { Batch, Job } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
+import type { Job, JobBatch, JobStatus } from '../../api/schemas.ts'
 import { ago, count, moment } from '../../components/format.ts'
 import { jobLook, jobStatuses, kindLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -15,18 +15,20 @@ import { BatchFacts } from './batch-facts.tsx'
 import { ProgressBar } from './batch-progress.tsx'
 import { BatchStages } from './batch-stages.tsx'
 import { batchState } from './batch-words.ts'
+import css from './jobs.module.css'
 import { Missing } from './missing.tsx'
 
-const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
+const isOpen = (batch: JobBatch) => !['finished', 'cancelled'].includes(batch.status)
 
 /** Shows a batch and its jobs, updated every 2 seconds. */
 export function BatchDetail({ org, id }: { org: string; id: string }) {
   const [dialog, setDialog] = useState<BatchVerb | { job: Job; verb: JobVerb } | null>(null)
-  const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
+  const batch = useResource(`batch ${id}`, (signal) => get(`/orgs/${org}/job-batches/${id}`, { signal }), {
     everyMs: 2_000,
   })
   const nameOf = useDeviceNames(org)
-  const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
+  const status = place.value.params.status as JobStatus | undefined
+  const jobs = usePages(`/orgs/${org}/jobs`, { batchId: id, status })
   const value = batch.value
   useTitle(value ? (kindLabel[value.kind] ?? value.kind) : '')
   // Read the jobs again only when the counts change.
@@ -38,63 +40,9 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
     batch.reload()
     jobs.reload()
   }
-  const columns: Column<Job>[] = [
-    { title: 'Device', cell: ({ deviceId }) => <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a> },
-    {
-      title: 'State',
-      cell: (job) => (
-        <>
-          <span class="status">
-            <span class="swatch" style={{ background: jobLook[job.status].color }} />
-            {jobLook[job.status].label}
-            {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-          </span>
-          {job.error?.detail ? <div class="hint job-reason">{job.error.detail}</div> : null}
-        </>
-      ),
-    },
-    { title: 'Result', cell: ({ result }) => <Result value={result} />, optional: true },
-    {
-      title: 'Attempt',
-      cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
-      kind: 'number',
-      optional: true,
-    },
-    { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
-    {
-      title: 'Actions',
-      cell: (job) => <JobButton job={job} onChoose={(verb) => setDialog({ job, verb })} />,
-      kind: 'actions',
-    },
-  ]
-  const unsuccessful = value.total - value.counts.succeeded
   return (
     <>
-      <div class="page-head">
-        <h1>
-          <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[value.kind] ?? value.kind}
-        </h1>
-        {value.status === 'running' || value.status === 'scheduled' ? (
-          <button type="button" class="button" onClick={() => setDialog('pause')}>
-            Pause
-          </button>
-        ) : null}
-        {value.status === 'paused' ? (
-          <button type="button" class="button primary" onClick={() => setDialog('resume')}>
-            {value.pauseReason === 'stage' ? 'Start the next stage' : 'Resume'}
-          </button>
-        ) : null}
-        {isOpen(value) ? (
-          <button type="button" class="button danger" onClick={() => setDialog('cancel')}>
-            Cancel
-          </button>
-        ) : null}
-        {!isOpen(value) && unsuccessful > 0 ? (
-          <button type="button" class="button primary" onClick={() => setDialog('retry')}>
-            Retry {count(unsuccessful)}
-          </button>
-        ) : null}
-      </div>
+      <BatchHead batch={value} onChoose={setDialog} />
       <div class="card panel" aria-live="polite">
         <strong>
           {count(value.counts.succeeded)} of {count(value.total)} succeeded · {batchState(value).toLowerCase()}
@@ -107,26 +55,14 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
       </div>
       <BatchStages batch={value} />
       <BatchFacts batch={value} nameOf={nameOf} />
-      <div class="toolbar">
-        <label class="label" for="job-state">
-          Show
-        </label>
-        <select
-          id="job-state"
-          class="input"
-          value={place.value.params.status ?? ''}
-          onChange={(event) => setParams({ status: event.currentTarget.value || null })}
-        >
-          <option value="">All jobs</option>
-          {jobStatuses.map((status) => (
-            <option key={status} value={status}>
-              {jobLook[status].label} ({count(value.counts[status])})
-            </option>
-          ))}
-        </select>
-      </div>
+      <StatusFilter counts={value.counts} chosen={status} />
       {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
-      <Table caption="Jobs of this batch" columns={columns} rows={jobs.items} keyOf={({ id: jobId }) => jobId} />
+      <Table
+        caption="Jobs of this batch"
+        columns={columnsOf(nameOf, setDialog)}
+        rows={jobs.items}
+        keyOf={({ id: jobId }) => jobId}
+      />
       <MoreButton more={jobs.more} />
       {typeof dialog === 'string' ? (
         <ConfirmBatch org={org} batch={value} verb={dialog} onClose={() => setDialog(null)} onDone={done} />
@@ -143,12 +79,97 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   )
 }
 
+function BatchHead({ batch, onChoose }: { batch: JobBatch; onChoose: (verb: BatchVerb) => void }) {
+  const unsuccessful = batch.total - batch.counts.succeeded
+  return (
+    <div class="page-head">
+      <h1>
+        <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[batch.kind] ?? batch.kind}
+      </h1>
+      {batch.status === 'running' || batch.status === 'scheduled' ? (
+        <button type="button" class="button" onClick={() => onChoose('pause')}>
+          Pause
+        </button>
+      ) : null}
+      {batch.status === 'paused' ? (
+        <button type="button" class="button primary" onClick={() => onChoose('resume')}>
+          {batch.pauseReason === 'stage' ? 'Start the next stage' : 'Resume'}
+        </button>
+      ) : null}
+      {isOpen(batch) ? (
+        <button type="button" class="button danger" onClick={() => onChoose('cancel')}>
+          Cancel
+        </button>
+      ) : null}
+      {!isOpen(batch) && unsuccessful > 0 ? (
+        <button type="button" class="button primary" onClick={() => onChoose('retry')}>
+          Retry {count(unsuccessful)}
+        </button>
+      ) : null}
+    </div>
+  )
+}
+
+const StatusFilter = ({ counts, chosen = '' }: { counts: JobBatch['counts']; chosen: string | undefined }) => (
+  <div class="toolbar">
+    <label class="label" for="job-state">
+      Show
+    </label>
+    <select
+      id="job-state"
+      class="input"
+      value={chosen}
+      onChange={(event) => setParams({ status: event.currentTarget.value || null })}
+    >
+      <option value="">All jobs</option>
+      {jobStatuses.map((status) => (
+        <option key={status} value={status}>
+          {jobLook[status].label} ({count(counts[status])})
+        </option>
+      ))}
+    </select>
+  </div>
+)
+
+const columnsOf = (
+  nameOf: (deviceId: string) => string,
+  onChoose: (chosen: { job: Job; verb: JobVerb }) => void,
+): Column<Job>[] => [
+  { title: 'Device', cell: ({ deviceId }) => <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a> },
+  {
+    title: 'State',
+    cell: (job) => (
+      <>
+        <span class="status">
+          <span class="swatch" style={{ background: jobLook[job.status].color }} />
+          {jobLook[job.status].label}
+          {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+        </span>
+        {job.error?.detail ? <div class={`hint ${css.jobReason}`}>{job.error.detail}</div> : null}
+      </>
+    ),
+  },
+  { title: 'Result', cell: ({ result }) => <Result value={result} />, optional: true },
+  {
+    title: 'Attempt',
+    cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
+    kind: 'number',
+    optional: true,
+  },
+  { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+  {
+    title: 'Actions',
+    cell: (job) => <JobButton job={job} onChoose={(verb) => onChoose({ job, verb })} />,
+    kind: 'actions',
+  },
+]
+
 /** A short result; long ones open on the page of the job. */
 function Result({ value }: { value: unknown }) {
   if (value === null || value === undefined) return null
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return (
-    <span class="job-result" title={text}>
+    <span class={css.jobResult} title={text}>
       {text}
     </span>
   )

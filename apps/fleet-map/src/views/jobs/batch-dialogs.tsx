@@ -1,12 +1,12 @@
-import { call } from '../../api/client.ts'
-import type { Batch, Job } from '../../api/types.ts'
+import { post } from '../../api/client.ts'
+import type { Job, JobBatch } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { count, plural } from '../../components/format.ts'
 
 export type BatchVerb = 'cancel' | 'pause' | 'resume' | 'retry'
 export type JobVerb = 'cancel' | 'retry'
 
-type ConfirmBatchProps = { org: string; batch: Batch; verb: BatchVerb; onClose: () => void; onDone: () => void }
+type ConfirmBatchProps = { org: string; batch: JobBatch; verb: BatchVerb; onClose: () => void; onDone: () => void }
 
 /** Asks before a change of a whole batch. */
 export const ConfirmBatch = ({ org, batch, verb, onClose, onDone }: ConfirmBatchProps) => {
@@ -45,7 +45,7 @@ export const ConfirmBatch = ({ org, batch, verb, onClose, onDone }: ConfirmBatch
       danger={verb === 'cancel'}
       onClose={onClose}
       onSubmit={async () => {
-        await call(`/orgs/${org}/job-batches/${batch.id}/${verb}`, { method: 'POST' })
+        await post(`/orgs/${org}/job-batches/${batch.id}/${verb}`)
         onDone()
       }}
     >
@@ -71,7 +71,7 @@ export const ConfirmJob = ({ org, job, device, verb, onClose, onDone }: ConfirmJ
     danger={verb === 'cancel'}
     onClose={onClose}
     onSubmit={async () => {
-      await call(`/orgs/${org}/jobs/${job.id}/${verb}`, { method: 'POST' })
+      await post(`/orgs/${org}/jobs/${job.id}/${verb}`)
       onDone()
     }}
   >

@@ -1,19 +1,19 @@
-import type { Batch } from '../../api/types.ts'
+import type { JobBatch } from '../../api/schemas.ts'
 import { count, plural } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
 import { authorOf, contentOf, filterWords, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
+import css from './jobs.module.css'
 
 const mostListed = 100
 
-type BatchFactsProps = { batch: Batch; nameOf: (deviceId: string) => string }
+type BatchFactsProps = { batch: JobBatch; nameOf: (deviceId: string) => string }
 
 /** What a batch was: content, target, time, pace, author and the devices that it skipped. */
 export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
-  const { profile, parameters, target, targetName, skipped = [] } = batch
+  const { profile, parameters, target, targetName, skipped } = batch
   const content = contentOf(batch)
-  const deviceIds = target.deviceIds ?? []
   return (
-    <dl class="card job-facts">
+    <dl class={`card ${css.jobFacts}`}>
       {content ? (
         <>
           <dt>{profile ? 'Profile' : 'Content'}</dt>
@@ -29,14 +29,14 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
       ) : null}
       <dt>Target</dt>
       <dd>
-        {target.groupId ? (
+        {'groupId' in target ? (
           <a href={linkTo('groups', { group: target.groupId })}>Group {targetName ?? target.groupId}</a>
-        ) : target.filter ? (
+        ) : 'filter' in target ? (
           filterWords(target.filter)
-        ) : deviceIds.length === 1 ? (
-          nameOf(deviceIds[0] ?? '')
+        ) : target.deviceIds.length === 1 ? (
+          nameOf(target.deviceIds[0] ?? '')
         ) : (
-          `${count(deviceIds.length)} devices`
+          `${count(target.deviceIds.length)} devices`
         )}
       </dd>
       <dt>Time</dt>
@@ -51,7 +51,7 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
           <dd>
             <details>
               <summary>{plural(skipped.length, 'device')} skipped</summary>
-              <ul class="skipped" aria-label="Skipped devices">
+              <ul class={css.skipped} aria-label="Skipped devices">
                 {skipped.slice(0, mostListed).map(({ deviceId, reason }) => (
                   <li key={deviceId}>
                     <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a>: {skipReason(reason)}

@@ -1,8 +1,9 @@
-import type { Batch, Stage } from '../../api/types.ts'
+import type { JobBatch } from '../../api/schemas.ts'
 import { dayAndTime, plural } from '../../components/format.ts'
 import { ProgressBar } from './batch-progress.tsx'
+import css from './jobs.module.css'
 
-const stageLabel: Record<Stage['status'], string> = {
+const stageLabel: Record<JobBatch['stages'][number]['status'], string> = {
   waiting: 'Waiting',
   running: 'Running',
   finished: 'Finished',
@@ -22,13 +23,13 @@ const noJobs = {
 }
 
 /** The stages of a rollout with their states and counts. Nothing for a batch without stages. */
-export function BatchStages({ batch }: { batch: Batch }) {
+export function BatchStages({ batch }: { batch: JobBatch }) {
   if (batch.stages.length === 0) return null
   return (
-    <ol class="stages" aria-label="Stages">
+    <ol class={css.stages} aria-label="Stages">
       {batch.stages.map((stage, index) => (
-        <li key={index} class={`card stage ${stage.status}`}>
-          <span class="stage-head">
+        <li key={index} class={`card ${css.stage} ${css[stage.status] ?? ''}`}>
+          <span class={css.stageHead}>
             <strong>
               Stage {index + 1}
               {index === 0 && batch.rollout?.canary ? ' (canary)' : ''}
@@ -49,7 +50,7 @@ export function BatchStages({ batch }: { batch: Batch }) {
 }
 
 /** When a stage ended or started; for the next one, when it starts. */
-function timeOf({ stages, rollout, status }: Batch, index: number): string {
+function timeOf({ stages, rollout, status }: JobBatch, index: number): string {
   const { startedAt, endedAt } = stages[index] ?? {}
   if (endedAt) return `, ended ${dayAndTime(Date.parse(endedAt))}`
   if (startedAt) return `, started ${dayAndTime(Date.parse(startedAt))}`

@@ -1,4 +1,4 @@
-import type { Batch, DeviceFilter, Rollout, Schedule } from '../../api/types.ts'
+import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/schemas.ts'
 import { count, duration, moment } from '../../components/format.ts'
 import { batchLabel } from '../../components/labels.tsx'
 
@@ -9,18 +9,20 @@ const pauseWords = {
 } as const
 
 /** The state of a batch in words. */
-export const batchState = ({ status, pauseReason }: Pick<Batch, 'status' | 'pauseReason'>): string =>
+export const batchState = ({ status, pauseReason }: Pick<JobBatchSummary, 'status' | 'pauseReason'>): string =>
   pauseReason ? pauseWords[pauseReason] : batchLabel[status]
 
 /** What the jobs of a batch carry: the profile and its version, or the firmware; '' for other kinds. */
-export function contentOf({ profile, parameters }: Pick<Batch, 'profile' | 'parameters'>): string {
+export function contentOf({ profile, parameters }: Pick<JobBatchSummary, 'profile' | 'parameters'>): string {
   if (profile) return `${profile.name ?? 'Profile'}, version ${profile.version}`
   return typeof parameters.version === 'string' ? `Firmware ${parameters.version}` : ''
 }
 
 /** The author of a batch: the name of an API key, or the subject of a user. */
-export const authorOf = ({ createdBy, createdByName }: Pick<Batch, 'createdBy' | 'createdByName'>): string =>
+export const authorOf = ({ createdBy, createdByName }: Pick<JobBatchSummary, 'createdBy' | 'createdByName'>): string =>
   createdByName ?? createdBy.replace(/^user:.*\|/, '').replace(/^key:/, 'API key ')
+
+type DeviceFilter = Extract<JobBatch['target'], { filter: object }>['filter']
 
 /** The filter that chose the devices of a batch. */
 export function filterWords({ q, status, tag, placeId }: DeviceFilter): string {

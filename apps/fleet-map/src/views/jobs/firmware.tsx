@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { FirmwareImage } from '../../api/types.ts'
+import { post, remove } from '../../api/client.ts'
+import type { FirmwareImage } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago } from '../../components/format.ts'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -8,55 +8,16 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
 import { wordsOf } from '../../components/words.ts'
 import { linkTo } from '../../state/url.ts'
+import css from './jobs.module.css'
 
 /** Lists the organization's firmware images. */
 export function FirmwareCatalogue({ org }: { org: string }) {
   const [dialog, setDialog] = useState<'add' | FirmwareImage | null>(null)
-  const images = usePages<FirmwareImage>(`/orgs/${org}/firmware`, {})
+  const images = usePages(`/orgs/${org}/firmware`, {})
   const done = () => {
     setDialog(null)
     images.reload()
   }
-  const columns: Column<FirmwareImage>[] = [
-    {
-      title: 'Version',
-      cell: ({ version, notes }) => (
-        <>
-          <strong>{version}</strong>
-          {notes ? <div class="hint">{notes}</div> : null}
-        </>
-      ),
-    },
-    { title: 'Models', cell: ({ models }) => (models.length > 0 ? <Chips words={models} /> : 'Any') },
-    { title: 'Size', cell: ({ sizeBytes }) => megabytes(sizeBytes), kind: 'number', optional: true },
-    {
-      title: 'Source',
-      cell: ({ url, sha256 }) => (
-        <>
-          <span class="firmware-url">{url}</span>
-          <div class="hint">
-            SHA-256 <code title={sha256}>{sha256.slice(0, 12)}…</code>
-          </div>
-        </>
-      ),
-      optional: true,
-    },
-    { title: 'Added', cell: ({ createdAt }) => ago(createdAt), optional: true },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: (image) => (
-        <span class="actions">
-          <a class="button small" href={linkTo('jobs', { new: 'firmware_update', image: image.id })}>
-            Roll out
-          </a>
-          <button type="button" class="button quiet small" onClick={() => setDialog(image)}>
-            Delete
-          </button>
-        </span>
-      ),
-    },
-  ]
   return (
     <>
       <div class="toolbar">
@@ -73,7 +34,7 @@ export function FirmwareCatalogue({ org }: { org: string }) {
         </Empty>
       ) : null}
       {images.items.length > 0 ? (
-        <Table caption="Firmware" columns={columns} rows={images.items} keyOf={({ id }) => id} />
+        <Table caption="Firmware" columns={columnsOf(setDialog)} rows={images.items} keyOf={({ id }) => id} />
       ) : null}
       <MoreButton more={images.more} />
       {dialog === 'add' ? <AddFirmware org={org} onClose={() => setDialog(null)} onDone={done} /> : null}
@@ -84,7 +45,7 @@ export function FirmwareCatalogue({ org }: { org: string }) {
           danger
           onClose={() => setDialog(null)}
           onSubmit={async () => {
-            await call(`/orgs/${org}/firmware/${dialog.id}`, { method: 'DELETE' })
+            await remove(`/orgs/${org}/firmware/${dialog.id}`)
             done()
           }}
         >
@@ -94,6 +55,47 @@ export function FirmwareCatalogue({ org }: { org: string }) {
     </>
   )
 }
+
+const columnsOf = (onDelete: (image: FirmwareImage) => void): Column<FirmwareImage>[] => [
+  {
+    title: 'Version',
+    cell: ({ version, notes }) => (
+      <>
+        <strong>{version}</strong>
+        {notes ? <div class="hint">{notes}</div> : null}
+      </>
+    ),
+  },
+  { title: 'Models', cell: ({ models }) => (models.length > 0 ? <Chips words={models} /> : 'Any') },
+  { title: 'Size', cell: ({ sizeBytes }) => megabytes(sizeBytes), kind: 'number', optional: true },
+  {
+    title: 'Source',
+    cell: ({ url, sha256 }) => (
+      <>
+        <span class={css.firmwareUrl}>{url}</span>
+        <div class="hint">
+          SHA-256 <code title={sha256}>{sha256.slice(0, 12)}…</code>
+        </div>
+      </>
+    ),
+    optional: true,
+  },
+  { title: 'Added', cell: ({ createdAt }) => ago(createdAt), optional: true },
+  {
+    title: 'Actions',
+    kind: 'actions',
+    cell: (image) => (
+      <span class="actions">
+        <a class="button small" href={linkTo('jobs', { new: 'firmware_update', image: image.id })}>
+          Roll out
+        </a>
+        <button type="button" class="button quiet small" onClick={() => onDelete(image)}>
+          Delete
+        </button>
+      </span>
+    ),
+  },
+]
 
 const megabytes = (bytes: number | null): string => (bytes === null ? '–' : `${(bytes / 1e6).toFixed(1)} MB`)
 
@@ -119,7 +121,7 @@ function AddFirmware({ org, onClose, onDone }: { org: string; onClose: () => voi
           ...(image.size ? { sizeBytes: Number(image.size) } : {}),
           ...(image.notes.trim() ? { notes: image.notes } : {}),
         }
-        await call(`/orgs/${org}/firmware`, { method: 'POST', body })
+        await post(`/orgs/${org}/firmware`, { body })
         onDone()
       }}
     >

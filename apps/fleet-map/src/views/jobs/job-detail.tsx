@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { JobWithHistory } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
+import type { Job } from '../../api/schemas.ts'
 import { moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -10,12 +10,13 @@ import { useTitle } from '../../components/title.ts'
 import { useDeviceNames } from '../../state/device-names.ts'
 import { linkTo } from '../../state/url.ts'
 import { ConfirmJob, type JobVerb } from './batch-dialogs.tsx'
+import css from './jobs.module.css'
 import { Missing } from './missing.tsx'
 
 /** Shows one job: its device, result and history. */
 export function JobDetail({ org, id }: { org: string; id: string }) {
   const [dialog, setDialog] = useState<JobVerb | null>(null)
-  const job = useResource(`job ${id}`, (signal) => call<JobWithHistory>(`/orgs/${org}/jobs/${id}`, { signal }), {
+  const job = useResource(`job ${id}`, (signal) => get(`/orgs/${org}/jobs/${id}`, { signal }), {
     everyMs: 2_000,
   })
   const nameOf = useDeviceNames(org)
@@ -41,52 +42,7 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
           </button>
         )}
       </div>
-      <dl class="card job-facts">
-        <dt>Device</dt>
-        <dd>
-          <a href={linkTo('map', { device: value.deviceId })}>{device}</a>
-        </dd>
-        <dt>State</dt>
-        <dd>
-          {jobLook[value.status].label}
-          {value.cancelRequested && isOpen ? ', cancellation requested' : ''}
-          {value.progress !== null && isOpen ? `, ${value.progress} %` : ''}
-        </dd>
-        {value.error ? (
-          <>
-            <dt>Reason</dt>
-            <dd>{value.error.detail ?? value.error.code}</dd>
-          </>
-        ) : null}
-        <dt>Attempt</dt>
-        <dd>
-          {value.attempt} of {value.maxAttempts}
-        </dd>
-        {isOpen ? (
-          <>
-            <dt>Expires</dt>
-            <dd>{moment(value.expiresAt)}</dd>
-          </>
-        ) : null}
-        {Object.keys(value.parameters).length > 0 ? (
-          <>
-            <dt>Parameters</dt>
-            <dd>
-              <pre class="code-block">{JSON.stringify(value.parameters, null, 2)}</pre>
-            </dd>
-          </>
-        ) : null}
-        {value.result === null ? null : (
-          <>
-            <dt>Result</dt>
-            <dd>
-              <pre class="code-block">
-                {typeof value.result === 'string' ? value.result : JSON.stringify(value.result, null, 2)}
-              </pre>
-            </dd>
-          </>
-        )}
-      </dl>
+      <JobFacts job={value} device={device} />
       <Table
         caption="History of this job"
         columns={[
@@ -111,5 +67,57 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
         />
       ) : null}
     </>
+  )
+}
+
+function JobFacts({ job, device }: { job: Job; device: string }) {
+  const isOpen = job.finishedAt === null
+  return (
+    <dl class={`card ${css.jobFacts}`}>
+      <dt>Device</dt>
+      <dd>
+        <a href={linkTo('map', { device: job.deviceId })}>{device}</a>
+      </dd>
+      <dt>State</dt>
+      <dd>
+        {jobLook[job.status].label}
+        {job.cancelRequested && isOpen ? ', cancellation requested' : ''}
+        {job.progress !== null && isOpen ? `, ${job.progress} %` : ''}
+      </dd>
+      {job.error ? (
+        <>
+          <dt>Reason</dt>
+          <dd>{job.error.detail ?? job.error.code}</dd>
+        </>
+      ) : null}
+      <dt>Attempt</dt>
+      <dd>
+        {job.attempt} of {job.maxAttempts}
+      </dd>
+      {isOpen ? (
+        <>
+          <dt>Expires</dt>
+          <dd>{moment(job.expiresAt)}</dd>
+        </>
+      ) : null}
+      {Object.keys(job.parameters).length > 0 ? (
+        <>
+          <dt>Parameters</dt>
+          <dd>
+            <pre class="code-block">{JSON.stringify(job.parameters, null, 2)}</pre>
+          </dd>
+        </>
+      ) : null}
+      {job.result === null ? null : (
+        <>
+          <dt>Result</dt>
+          <dd>
+            <pre class="code-block">
+              {typeof job.result === 'string' ? job.result : JSON.stringify(job.result, null, 2)}
+            </pre>
+          </dd>
+        </>
+      )}
+    </dl>
   )
 }

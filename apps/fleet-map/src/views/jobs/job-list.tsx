@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { Batch, Job } from '../../api/types.ts'
+import type { Job, JobBatchSummary } from '../../api/schemas.ts'
 import { ago, count } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -10,7 +10,7 @@ import { linkTo } from '../../state/url.ts'
 import { ProgressBar } from './batch-progress.tsx'
 import { authorOf, batchState, contentOf, filterWords } from './batch-words.ts'
 
-type Row = { batch: Batch } | { job: Job }
+type Row = { batch: JobBatchSummary } | { job: Job }
 
 const refreshMs = 3_000
 const createdAt = (row: Row): string => ('batch' in row ? row.batch.createdAt : row.job.createdAt)
@@ -18,8 +18,8 @@ const isNewer = (a: Row, b: Row) => Date.parse(createdAt(b)) - Date.parse(create
 
 /** Lists batches and the jobs of single devices, newest first. */
 export function JobList({ org }: { org: string }) {
-  const batches = usePages<Batch>(`/orgs/${org}/job-batches`, { limit: 50 })
-  const single = usePages<Job>(`/orgs/${org}/jobs`, { inBatch: false, limit: 50 })
+  const batches = usePages(`/orgs/${org}/job-batches`, { limit: 50 })
+  const single = usePages(`/orgs/${org}/jobs`, { inBatch: false, limit: 50 })
   const nameOf = useDeviceNames(org)
   useEffect(() => {
     // Only while the first pages are shown, so that a reader of older jobs keeps the place.
@@ -50,14 +50,7 @@ export function JobList({ org }: { org: string }) {
     {
       title: 'Target',
       cell: (row) =>
-        'job' in row
-          ? nameOf(row.job.deviceId)
-          : (row.batch.targetName ??
-            (row.batch.target.filter
-              ? filterWords(row.batch.target.filter)
-              : row.batch.target.deviceId
-                ? nameOf(row.batch.target.deviceId)
-                : 'Devices')),
+        'job' in row ? nameOf(row.job.deviceId) : (row.batch.targetName ?? targetWords(row.batch.target, nameOf)),
     },
     {
       title: 'State',
@@ -97,7 +90,7 @@ export function JobList({ org }: { org: string }) {
 type Pages<Item> = { items: Item[]; more: (() => void) | undefined }
 
 /** Merges two lists, newest first, as far down as both are known. */
-function merge(batches: Pages<Batch>, single: Pages<Job>): { rows: Row[]; more: (() => void) | undefined } {
+function merge(batches: Pages<JobBatchSummary>, single: Pages<Job>): { rows: Row[]; more: (() => void) | undefined } {
   const rows: Row[] = [...batches.items.map((batch) => ({ batch })), ...single.items.map((job) => ({ job }))].sort(
     isNewer,
   )
@@ -123,3 +116,8 @@ const JobProgress = ({ job: { status, progress, finishedAt } }: { job: Job }) =>
     {progress !== null && finishedAt === null ? ` ${progress} %` : ''}
   </span>
 )
+
+function targetWords(target: JobBatchSummary['target'], nameOf: (deviceId: string) => string): string {
+  if ('filter' in target) return filterWords(target.filter)
+  return 'deviceId' in target && target.deviceId ? nameOf(target.deviceId) : 'Devices'
+}

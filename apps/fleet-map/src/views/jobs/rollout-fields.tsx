@@ -1,6 +1,7 @@
-import type { Rollout, StageSize } from '../../api/types.ts'
+import type { Rollout } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
+import css from './jobs.module.css'
 
 type StageField = { size: string; unit: 'devices' | 'percent' }
 
@@ -28,7 +29,7 @@ export const allAtOnce: Pace = {
   maxPerMinute: '',
 }
 
-const sizeOf = ({ size, unit }: StageField): StageSize =>
+const sizeOf = ({ size, unit }: StageField): NonNullable<Rollout['stages']>[number] =>
   unit === 'devices' ? { devices: Number(size) } : { percent: Number(size) }
 
 /** The `rollout` of a request; nothing for a batch without limits. */
@@ -65,8 +66,6 @@ type RolloutFieldsProps = { pace: Pace; total: number; onChange: (pace: Pace) =>
 /** Chooses the stages of a batch, and what happens when jobs fail. */
 export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
   const change = (part: Partial<Pace>) => onChange({ ...pace, ...part })
-  const changeStage = (index: number, part: Partial<StageField>) =>
-    change({ stages: pace.stages.map((stage, at) => (at === index ? { ...stage, ...part } : stage)) })
   return (
     <section class="card panel" aria-label="Rollout">
       <h2>Rollout</h2>
@@ -80,53 +79,7 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
       </div>
       {pace.inStages ? (
         <>
-          <ol class="stage-fields">
-            {pace.stages.map((stage, index) => (
-              <li key={index}>
-                <span class="label">Stage {index + 1}</span>
-                <input
-                  class="input"
-                  type="number"
-                  required
-                  min={1}
-                  max={stage.unit === 'percent' ? 99 : 100_000}
-                  aria-label={`Size of stage ${index + 1}`}
-                  value={stage.size}
-                  onInput={(event) => changeStage(index, { size: event.currentTarget.value })}
-                />
-                <select
-                  class="input"
-                  aria-label={`Unit of stage ${index + 1}`}
-                  value={stage.unit}
-                  onChange={(event) => changeStage(index, { unit: event.currentTarget.value as StageField['unit'] })}
-                >
-                  <option value="devices">devices</option>
-                  <option value="percent">% of the devices</option>
-                </select>
-                <button
-                  type="button"
-                  class="button quiet icon"
-                  aria-label={`Remove stage ${index + 1}`}
-                  disabled={pace.stages.length === 1}
-                  onClick={() => change({ stages: pace.stages.filter((_, at) => at !== index) })}
-                >
-                  <Icon name="close" size={16} />
-                </button>
-              </li>
-            ))}
-            <li>
-              <span class="label">Then</span>
-              <span>all other devices</span>
-            </li>
-          </ol>
-          <button
-            type="button"
-            class="button small"
-            disabled={pace.stages.length >= 10}
-            onClick={() => change({ stages: [...pace.stages, { size: '25', unit: 'percent' }] })}
-          >
-            Add stage
-          </button>
+          <StageFields pace={pace} change={change} />
           {total > 0 ? (
             <p class="label" aria-live="polite">
               {stageSizes(pace, total)
@@ -134,46 +87,14 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
                 .join(' · ')}
             </p>
           ) : null}
-          <div class="pair">
-            <label class="field">
-              <span>When jobs fail</span>
-              <select
-                class="input"
-                value={pace.onFailures}
-                onChange={(event) => change({ onFailures: event.currentTarget.value as Pace['onFailures'] })}
-              >
-                <option value="pause">Pause the batch</option>
-                <option value="cancel">Cancel the rest</option>
-                <option value="continue">Continue</option>
-              </select>
-            </label>
-            {pace.onFailures === 'continue' ? null : (
-              <label class="field">
-                <span>Limit (% of the devices so far)</span>
-                <input
-                  class="input"
-                  type="number"
-                  required
-                  min={1}
-                  max={100}
-                  value={pace.failedPct}
-                  onInput={(event) => change({ failedPct: event.currentTarget.value })}
-                />
-              </label>
-            )}
-          </div>
-          <label class="field">
-            <span>Wait between stages, in minutes</span>
-            <input
-              class="input"
-              type="number"
-              min={1}
-              max={10_080}
-              placeholder="No wait"
-              value={pace.waitMinutes}
-              onInput={(event) => change({ waitMinutes: event.currentTarget.value })}
-            />
-          </label>
+          <FailureFields pace={pace} change={change} />
+          <NumberField
+            label="Wait between stages, in minutes"
+            max={10_080}
+            placeholder="No wait"
+            value={pace.waitMinutes}
+            onInput={(waitMinutes) => change({ waitMinutes })}
+          />
           <label class="choice">
             <input
               type="checkbox"
@@ -184,18 +105,114 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
           </label>
         </>
       ) : null}
-      <label class="field">
-        <span>Devices per minute</span>
-        <input
-          class="input"
-          type="number"
-          min={1}
-          max={100_000}
-          placeholder="No limit"
-          value={pace.maxPerMinute}
-          onInput={(event) => change({ maxPerMinute: event.currentTarget.value })}
-        />
-      </label>
+      <NumberField
+        label="Devices per minute"
+        max={100_000}
+        placeholder="No limit"
+        value={pace.maxPerMinute}
+        onInput={(maxPerMinute) => change({ maxPerMinute })}
+      />
     </section>
   )
 }
+
+type PaceProps = { pace: Pace; change: (part: Partial<Pace>) => void }
+
+function StageFields({ pace, change }: PaceProps) {
+  const changeStage = (index: number, part: Partial<StageField>) =>
+    change({ stages: pace.stages.map((stage, at) => (at === index ? { ...stage, ...part } : stage)) })
+  return (
+    <>
+      <ol class={css.stageFields}>
+        {pace.stages.map((stage, index) => (
+          <li key={index}>
+            <span class="label">Stage {index + 1}</span>
+            <input
+              class="input"
+              type="number"
+              required
+              min={1}
+              max={stage.unit === 'percent' ? 99 : 100_000}
+              aria-label={`Size of stage ${index + 1}`}
+              value={stage.size}
+              onInput={(event) => changeStage(index, { size: event.currentTarget.value })}
+            />
+            <select
+              class="input"
+              aria-label={`Unit of stage ${index + 1}`}
+              value={stage.unit}
+              onChange={(event) => changeStage(index, { unit: event.currentTarget.value as StageField['unit'] })}
+            >
+              <option value="devices">devices</option>
+              <option value="percent">% of the devices</option>
+            </select>
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label={`Remove stage ${index + 1}`}
+              disabled={pace.stages.length === 1}
+              onClick={() => change({ stages: pace.stages.filter((_, at) => at !== index) })}
+            >
+              <Icon name="close" size={16} />
+            </button>
+          </li>
+        ))}
+        <li>
+          <span class="label">Then</span>
+          <span>all other devices</span>
+        </li>
+      </ol>
+      <button
+        type="button"
+        class="button small"
+        disabled={pace.stages.length >= 10}
+        onClick={() => change({ stages: [...pace.stages, { size: '25', unit: 'percent' }] })}
+      >
+        Add stage
+      </button>
+    </>
+  )
+}
+
+/** Chooses what happens when jobs fail. */
+const FailureFields = ({ pace, change }: PaceProps) => (
+  <div class="pair">
+    <label class="field">
+      <span>When jobs fail</span>
+      <select
+        class="input"
+        value={pace.onFailures}
+        onChange={(event) => change({ onFailures: event.currentTarget.value as Pace['onFailures'] })}
+      >
+        <option value="pause">Pause the batch</option>
+        <option value="cancel">Cancel the rest</option>
+        <option value="continue">Continue</option>
+      </select>
+    </label>
+    {pace.onFailures === 'continue' ? null : (
+      <NumberField
+        label="Limit (% of the devices so far)"
+        required
+        max={100}
+        value={pace.failedPct}
+        onInput={(failedPct) => change({ failedPct })}
+      />
+    )}
+  </div>
+)
+
+type NumberFieldProps = {
+  label: string
+  max: number
+  value: string
+  placeholder?: string
+  required?: boolean
+  onInput: (value: string) => void
+}
+
+const NumberField = ({ label, onInput, ...input }: NumberFieldProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <input class="input" type="number" min={1} {...input} onInput={(event) => onInput(event.currentTarget.value)} />
+  </label>
+)

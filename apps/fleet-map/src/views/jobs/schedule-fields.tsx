@@ -1,7 +1,10 @@
-import type { Schedule } from '../../api/types.ts'
+import type { Schedule } from '../../api/schemas.ts'
+import css from './jobs.module.css'
 
-const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
-const dayName: Record<string, string> = {
+type Day = (typeof days)[number]
+
+const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+const dayName: Record<Day, string> = {
   mon: 'Mon',
   tue: 'Tue',
   wed: 'Wed',
@@ -12,7 +15,7 @@ const dayName: Record<string, string> = {
 }
 
 /** When a batch runs, as the form shows it. `startAt` is local time; '' starts at once. */
-export type Timing = { startAt: string; hasWindow: boolean; days: string[]; from: string; to: string }
+export type Timing = { startAt: string; hasWindow: boolean; days: readonly Day[]; from: string; to: string }
 
 export const atOnce: Timing = { startAt: '', hasWindow: false, days, from: '01:00', to: '05:00' }
 
@@ -21,7 +24,7 @@ const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 /** The `schedule` of a request; nothing for a batch that starts at once. */
 export function scheduleOf({ startAt, hasWindow, days: chosen, from, to }: Timing): { schedule?: Schedule } {
   if (!startAt && !hasWindow) return {}
-  const onDays = chosen.length === days.length ? {} : { days: chosen }
+  const onDays = chosen.length === days.length ? {} : { days: [...chosen] }
   return {
     schedule: {
       ...(startAt ? { startAt: new Date(startAt).toISOString() } : {}),
@@ -79,7 +82,7 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
               />
             </label>
           </div>
-          <fieldset class="plain checks">
+          <fieldset class={`plain ${css.checks}`}>
             <legend class="label">Days</legend>
             {days.map((day) => (
               <label key={day} class="choice">

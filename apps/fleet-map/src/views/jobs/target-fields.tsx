@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { all } from '../../api/client.ts'
-import type { Device, Group } from '../../api/types.ts'
+import type { Group } from '../../api/schemas.ts'
+import { type ChosenDevices, DevicePicker } from '../../components/device-picker.tsx'
 import { count } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { readCounts } from '../../state/tags.ts'
 import { place, setParams } from '../../state/url.ts'
-import { type ChosenDevices, DevicePicker } from '../device-picker.tsx'
 import type { BulkFilter } from '../devices/bulk.ts'
 import { bulkFilterOf, filterInAddress, filterText } from '../devices/list-filter.ts'
 
@@ -15,7 +15,7 @@ type TargetKind = 'group' | 'devices' | 'matching'
 export type Target = {
   kind: TargetKind
   /** The members of a request that select the devices. */
-  body: { groupId: string | undefined } | { deviceIds: string[] } | { filter: BulkFilter }
+  body: { groupId: string } | { deviceIds: string[] } | { filter: BulkFilter }
   /** The number of devices; 0 while it is unknown. */
   total: number
   groups: readonly Group[] | undefined
@@ -33,7 +33,7 @@ export function useTarget(org: string): Target {
   const kind: TargetKind =
     target === 'matching' || target === 'devices' ? target : device && !target ? 'devices' : 'group'
   const filter = filterInAddress()
-  const groups = useResource(`groups ${org}`, () => all<Group>(`/orgs/${org}/groups`)).value
+  const groups = useResource(`groups ${org}`, () => all(`/orgs/${org}/groups`)).value
   const matching = useResource(`matching ${kind} ${org} ${JSON.stringify(filter)}`, async (signal) =>
     kind === 'matching' ? readCounts(org, { ...filter, tag: filter.tag ?? [] }, signal) : undefined,
   ).value
@@ -45,7 +45,7 @@ export function useTarget(org: string): Target {
   const part = { kind, groups, group, chosen, setChosen }
   if (kind === 'matching') return { ...part, body: { filter: bulkFilterOf(filter) }, total: matching?.total ?? 0 }
   if (kind === 'devices') return { ...part, body: { deviceIds: [...chosen.keys()] }, total: chosen.size }
-  return { ...part, body: { groupId: group?.id }, total: group?.effectiveDeviceCount ?? 0 }
+  return { ...part, body: { groupId: group?.id ?? '' }, total: group?.effectiveDeviceCount ?? 0 }
 }
 
 const idsPerRequest = 100
@@ -53,7 +53,7 @@ const idsPerRequest = 100
 async function namesOf(ids: readonly string[]): Promise<ChosenDevices> {
   const names = new Map<string, string>()
   for (let at = 0; at < ids.length; at += idsPerRequest) {
-    const named = await all<Device>('/devices', { deviceId: ids.slice(at, at + idsPerRequest) })
+    const named = await all('/devices', { deviceId: ids.slice(at, at + idsPerRequest) })
     for (const { id, name } of named) names.set(id, name)
   }
   return names

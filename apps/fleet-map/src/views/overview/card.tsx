@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Resource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
+import css from './overview.module.css'
 
 type CardProps<Value> = {
   title: string
@@ -15,7 +16,7 @@ type CardProps<Value> = {
 /** A card of the overview, with its loading and error states. */
 export function Card<Value>({ title, area, source, note, children }: CardProps<Value>) {
   return (
-    <section class={`card overview-card ${area}`} aria-label={title}>
+    <section class={`card ${css.overviewCard} ${css[area]}`} aria-label={title}>
       <header>
         <h2>{title}</h2>
         {note ? <p class="label">{note}</p> : null}

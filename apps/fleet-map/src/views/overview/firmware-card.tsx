@@ -1,8 +1,9 @@
+import type { DeviceCounts } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
-import type { DeviceCounts } from '../../state/tags.ts'
 import { Card } from './card.tsx'
-import { percent } from './signal-types.ts'
+import css from './overview.module.css'
+import { percent } from './signal-shares.ts'
 
 const shownVersions = 6
 
@@ -17,11 +18,11 @@ export const FirmwareCard = ({ counts }: { counts: Resource<DeviceCounts> }) => 
       return versions.length === 0 ? (
         <p class="panel-note">No device has reported its firmware.</p>
       ) : (
-        <ul class="bars">
+        <ul class={css.bars}>
           {versions.map(({ label, devices, isRest }) => (
             <li key={label}>
               <span class={isRest ? 'label' : undefined}>{label}</span>
-              <span class="amount">
+              <span class={css.amount}>
                 {count(devices)} <span class="label">{percent(devices / Math.max(1, found.total))}</span>
               </span>
               <div class="bar" aria-hidden="true">

@@ -1,11 +1,11 @@
-import type { DeviceStatus } from '../../api/types.ts'
+import type { DeviceCounts, DeviceStatus } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import { deviceStatuses, statusColor, statusLabel } from '../../components/labels.tsx'
 import type { Resource } from '../../components/resource.ts'
-import type { DeviceCounts } from '../../state/tags.ts'
 import { linkTo } from '../../state/url.ts'
 import { Card } from './card.tsx'
-import { percent } from './signal-types.ts'
+import css from './overview.module.css'
+import { percent } from './signal-shares.ts'
 
 /** Devices that report are online, or online with a fault. */
 const reporting: DeviceStatus[] = ['online', 'error']
@@ -20,7 +20,7 @@ export const OnlineCard = ({ counts }: { counts: Resource<DeviceCounts> }) => (
       const expected = total - sum(unexpected)
       return (
         <>
-          <p class="figure">
+          <p class={css.figure}>
             <strong>{expected > 0 ? percent(sum(reporting) / expected) : '–'}</strong>
             <span class="label">
               {count(sum(reporting))} of {count(expected)} {expected === 1 ? 'device reports' : 'devices report'}
@@ -34,12 +34,12 @@ export const OnlineCard = ({ counts }: { counts: Resource<DeviceCounts> }) => (
               />
             ))}
           </div>
-          <ul class="statuses">
+          <ul class={css.statuses}>
             {deviceStatuses.map((one) => (
               <li key={one}>
                 <span class="swatch" style={{ background: statusColor(one) }} />
                 <a href={linkTo('devices', { status: one }, ['org', 'tag'])}>{statusLabel(one)}</a>
-                <span class="amount">{count(status[one] ?? 0)}</span>
+                <span class={css.amount}>{count(status[one] ?? 0)}</span>
               </li>
             ))}
           </ul>

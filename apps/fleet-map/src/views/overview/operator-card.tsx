@@ -1,9 +1,11 @@
+import type { SignalTrend } from '../../api/schemas.ts'
 import { measured } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 import { Card } from './card.tsx'
+import css from './overview.module.css'
 import { QualityBar } from './quality-bar.tsx'
-import { percent, type SignalTrend, shares } from './signal-types.ts'
+import { percent, shares } from './signal-shares.ts'
 
 const shownOperators = 8
 
@@ -21,13 +23,13 @@ export const OperatorCard = ({ trend, nameOf }: OperatorCardProps) => (
       operators.length === 0 ? (
         <p class="panel-note">No operator was measured in this time range.</p>
       ) : (
-        <ol class="bars">
+        <ol class={css.bars}>
           {operators.slice(0, shownOperators).map((operator) => {
             const [, , , poor, none] = shares(operator.byQuality)
             return (
               <li key={operator.plmn}>
                 <a href={linkTo('map', { plmn: operator.plmn }, ['org', 'tag', 'window'])}>{nameOf(operator.plmn)}</a>
-                <span class="amount">{percent((poor?.share ?? 0) + (none?.share ?? 0))}</span>
+                <span class={css.amount}>{percent((poor?.share ?? 0) + (none?.share ?? 0))}</span>
                 <QualityBar byQuality={operator.byQuality} />
                 <span class="hint">
                   Median {measured(operator.rsrpDbm.p50, 'dBm')}, service {percent(operator.serviceRatio)}

@@ -1,19 +1,17 @@
-import { call } from '../../api/client.ts'
-import type { DeadZone, Page, TileJson } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { labelOperators } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
-import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { DeadZoneCard } from './dead-zone-card.tsx'
 import { FirmwareCard } from './firmware-card.tsx'
 import { OnlineCard } from './online-card.tsx'
 import { OperatorCard } from './operator-card.tsx'
+import css from './overview.module.css'
 import { SignalCard } from './signal-card.tsx'
-import type { SignalTrend } from './signal-types.ts'
-import '../../styles/overview.css'
 
 const countsEveryMs = 15_000
 const signalEveryMs = 60_000
@@ -35,30 +33,34 @@ export function OverviewView() {
 function Overview({ org }: { org: string }) {
   const { window = '', tag = '' } = place.value.params
   const tags = tag ? tag.split(',') : []
-  const query = { orgId: org, tag: tags, sinceMinutes: window || '1440' }
-  const read = <Answer,>(path: string, everyMs: number, more: Record<string, string> = {}) =>
-    useResource(
-      JSON.stringify([path, query, more]),
-      (signal) => call<Answer>(path, { signal, query: { ...query, ...more } }),
-      { everyMs },
-    )
+  const query = { orgId: org, tag: tags, sinceMinutes: Number(window || 1_440) }
+  const key = JSON.stringify(query)
+  const everyMinute = { everyMs: signalEveryMs }
   const counts = useResource(
     JSON.stringify(['counts', org, tags]),
     (signal) => readCounts(org, { tag: tags }, signal),
     { everyMs: countsEveryMs },
   )
-  const trend = read<SignalTrend>('/fleet/signal-trend', signalEveryMs)
-  const zones = read<Page<DeadZone>>('/fleet/dead-zones', signalEveryMs, { limit: String(shownZones) })
-  const tiles = read<TileJson>('/fleet/tiles.json', signalEveryMs, { layers: 'devices' })
+  const trend = useResource(`trend ${key}`, (signal) => get('/fleet/signal-trend', { signal, query }), everyMinute)
+  const zones = useResource(
+    `zones ${key}`,
+    (signal) => get('/fleet/dead-zones', { signal, query: { ...query, limit: shownZones } }),
+    everyMinute,
+  )
+  const tiles = useResource(
+    `tiles ${key}`,
+    (signal) => get('/fleet/tiles.json', { signal, query: { ...query, layers: ['devices'] } }),
+    everyMinute,
+  )
   const names = new Map(labelOperators(tiles.value?.fleet?.operators ?? []).map(({ plmn, label }) => [plmn, label]))
   const nameOf = (plmn: string) => names.get(plmn) ?? plmn
   return (
     <div class="page">
-      <div class="page-inner overview">
+      <div class={`page-inner ${css.overview}`}>
         <div class="page-head">
           <h1>Overview</h1>
           <OrganizationPicker allowAll={false} />
-          <div class="overview-tags">
+          <div class={css.overviewTags}>
             <TagFilter
               label="Tags"
               org={org}
@@ -83,7 +85,7 @@ function Overview({ org }: { org: string }) {
             Show on the map
           </a>
         </div>
-        <div class="overview-grid">
+        <div class={css.overviewGrid}>
           <OnlineCard counts={counts} />
           <SignalCard trend={trend} />
           <OperatorCard trend={trend} nameOf={nameOf} />

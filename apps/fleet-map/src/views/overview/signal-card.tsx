@@ -1,11 +1,13 @@
 import { useMemo } from 'preact/hooks'
+import type { SignalTrend } from '../../api/schemas.ts'
 import { Chart } from '../../components/chart.tsx'
 import { count, dayAndTime, measured } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
 import { Empty } from '../../components/states.tsx'
 import { Card } from './card.tsx'
+import css from './overview.module.css'
 import { QualityKey, sharesText } from './quality-bar.tsx'
-import { addUp, percent, type SignalTrend, shares } from './signal-types.ts'
+import { addUp, percent, shares } from './signal-shares.ts'
 
 const rsrpHeightPx = 130
 const mostLabels = 6
@@ -51,16 +53,16 @@ function Signal({ trend }: { trend: SignalTrend }) {
   )
   return (
     <>
-      <div class="figures">
-        <p class="figure">
+      <div class={css.figures}>
+        <p class={css.figure}>
           <strong>{percent(served / Math.max(1, samples))}</strong>
           <span class="label">of the time with service</span>
         </p>
-        <p class="figure">
+        <p class={css.figure}>
           <strong>{percent((excellent?.share ?? 0) + (good?.share ?? 0))}</strong>
           <span class="label">good or excellent</span>
         </p>
-        <p class="figure">
+        <p class={css.figure}>
           <strong>{count(Math.round(samples / 60))} h</strong>
           <span class="label">measured by all devices</span>
         </p>
@@ -92,19 +94,19 @@ function columnsOf({ window, stepS, steps }: SignalTrend): StepColumn[] {
 function Columns({ columns, stepS }: { columns: StepColumn[]; stepS: number }) {
   const every = Math.ceil(columns.length / mostLabels)
   return (
-    <figure class="columns">
+    <figure class={css.columns}>
       <figcaption class="label">Signal classes by RSRP, share of the measurements</figcaption>
-      <div class="frame">
-        <div class="scale" aria-hidden="true">
+      <div class={css.frame}>
+        <div class={css.scale} aria-hidden="true">
           <span>100 %</span>
           <span>50 %</span>
           <span>0 %</span>
         </div>
-        <div class="plot" role="img" aria-label={columnsText(columns)}>
+        <div class={css.plot} role="img" aria-label={columnsText(columns)}>
           {columns.map(({ fromMs, step }) => (
             <div
               key={fromMs}
-              class="column"
+              class={css.column}
               title={`${dayAndTime(fromMs)}: ${step ? stepText(step) : 'no measurements'}`}
             >
               {step
@@ -118,7 +120,7 @@ function Columns({ columns, stepS }: { columns: StepColumn[]; stepS: number }) {
             </div>
           ))}
         </div>
-        <div class="ticks" aria-hidden="true">
+        <div class={css.ticks} aria-hidden="true">
           {columns
             .filter((_, index) => index % every === 0)
             .map(({ fromMs }, index) => (
@@ -149,7 +151,7 @@ function columnsText(columns: readonly StepColumn[]): string {
 }
 
 const StepTable = ({ steps }: { steps: readonly Step[] }) => (
-  <div class="table-frame step-table">
+  <div class={`table-frame ${css.stepTable}`}>
     <table class="table">
       <caption class="visually-hidden">Signal by time</caption>
       <thead>

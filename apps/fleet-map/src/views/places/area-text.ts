@@ -1,20 +1,24 @@
-import type { Area } from '../../api/alert-types.ts'
+import { geoJsonGeometries, geoJsonList, geoJsonPositions } from '#client/route/geojson'
+import { RouteFileError } from '#client/route/position'
+import { onlyRing } from '#telemetry/geo/antimeridian'
+import type { Area } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
+import { ringOf } from '../../map/area-shape.ts'
 import type { LonLat } from '../../route/geometry.ts'
 
 /** Returns an area in words, such as "Circle, 800 m". */
 export const areaSummary = (area: Area): string =>
   area.type === 'Circle'
     ? `Circle, radius ${area.radiusM < 1_000 ? `${area.radiusM} m` : `${area.radiusM / 1_000} km`}`
-    : `Polygon, ${count((area.coordinates[0]?.length ?? 1) - 1)} corners`
+    : `Polygon, ${count(ringOf(area).length - 1)} corners`
 
 /** The corners of a polygon as text: one per line, latitude before longitude as maps show them. */
 export const cornersText = (corners: readonly LonLat[]): string =>
   corners.map(([lon, lat]) => `${lat}, ${lon}`).join('\n')
 
 /**
- * Reads the corners of a polygon from lines "latitude, longitude" or from GeoJSON: a Polygon, or a Feature or collection
- * with one. Returns a sentence if the text is neither.
+ * Reads the corners of a polygon from lines "latitude, longitude" or from GeoJSON: a Polygon, or a MultiPolygon, Feature or
+ * collection with one. Returns a sentence if the text is neither.
  */
 export function readCorners(text: string): LonLat[] | string {
   const trimmed = text.trim()
@@ -36,22 +40,21 @@ function readLines(text: string): LonLat[] | string {
   return withoutClosing(corners)
 }
 
-type GeoJsonLike = { type?: string; coordinates?: LonLat[][]; geometry?: GeoJsonLike; features?: GeoJsonLike[] }
-
 function readGeoJson(text: string): LonLat[] | string {
-  let value: GeoJsonLike | undefined
   try {
-    value = JSON.parse(text) as GeoJsonLike
-  } catch {
-    return 'This is not valid JSON.'
+    const polygons = geoJsonGeometries(text).flatMap(({ type, coordinates, pointer }) => {
+      if (type !== 'Polygon' && type !== 'MultiPolygon') return []
+      const rings = type === 'Polygon' ? [coordinates] : geoJsonList(coordinates, pointer)
+      return rings.map((one) => geoJsonList(one, pointer).map((ring) => geoJsonPositions(ring, pointer)))
+    })
+    if (polygons.length === 0) return 'The GeoJSON has no Polygon.'
+    if (polygons.some(({ length }) => length !== 1)) return 'A polygon with holes cannot be used.'
+    const ring = onlyRing(polygons.map(([ring = []]) => ring))
+    if (!ring) return `The GeoJSON has ${polygons.length} polygons. An area is one polygon.`
+    return withoutClosing(ring.map(([lon, lat]) => [lon, lat]))
+  } catch (error) {
+    return error instanceof RouteFileError ? error.message : String(error)
   }
-  const polygon = value.features?.[0]?.geometry ?? value.geometry ?? value
-  if (polygon.type !== 'Polygon' || !Array.isArray(polygon.coordinates)) return 'The GeoJSON has no Polygon.'
-  if (polygon.coordinates.length !== 1) return 'A polygon with holes cannot be used.'
-  const ring = polygon.coordinates[0] ?? []
-  const isRing = ring.every((position) => Array.isArray(position) && position.slice(0, 2).every(Number.isFinite))
-  if (!isRing) return 'The polygon contains a position without numbers.'
-  return withoutClosing(ring.map(([lon, lat]) => [lon, lat]))
 }
 
 /** Removes the last corner if it repeats the first. */

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { Device } from '../../api/types.ts'
+import type { Device } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -17,7 +17,7 @@ const everyMs = 10_000
 
 /** Lists the devices whose last position is inside a place. */
 export function DevicesHere({ org, placeId }: { org: string; placeId: string }) {
-  const list = usePages<Device>('/devices', { orgId: org, placeId })
+  const list = usePages('/devices', { orgId: org, placeId })
   useEffect(() => {
     const timer = setInterval(list.reload, everyMs)
     return () => clearInterval(timer)

@@ -1,4 +1,5 @@
-import type { Area } from '../../api/alert-types.ts'
+import type { Area } from '../../api/schemas.ts'
+import { ringOf } from '../../map/area-shape.ts'
 import type { LonLat } from '../../route/geometry.ts'
 
 /** An area that is being drawn. `isOpen` is true while clicks on the map add corners to the polygon. */
@@ -15,12 +16,16 @@ export const emptyDraft: Draft = { shape: 'Polygon', corners: [], isOpen: true, 
 export function draftOf(area: Area): Draft {
   if (area.type === 'Circle')
     return { ...emptyDraft, shape: 'Circle', centre: [area.lon, area.lat], radiusM: area.radiusM }
-  const corners = (area.coordinates[0] ?? []).slice(0, -1)
-  return { ...emptyDraft, corners, isOpen: false }
+  return { ...emptyDraft, corners: ringOf(area).slice(0, -1), isOpen: false }
 }
 
 /** Returns the area of a draft; undefined while it is incomplete. */
-export function areaOf({ shape, corners, centre, radiusM }: Draft): Area | undefined {
+export function areaOf({
+  shape,
+  corners,
+  centre,
+  radiusM,
+}: Draft): Exclude<Area, { type: 'MultiPolygon' }> | undefined {
   if (shape === 'Circle') {
     if (!centre || !(radiusM > 0)) return undefined
     return { type: 'Circle', lat: centre[1], lon: centre[0], radiusM }

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks'
+import { plural } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import type { LonLat } from '../../route/geometry.ts'
 import { cornersText, readCorners } from './area-text.ts'
 import { addPointTo, type Draft, emptyDraft, finishOf, undoPointOf } from './draft.ts'
+import css from './places.module.css'
 
 type DrawingFieldsProps = {
   draft: Draft
-  /** The centre of the map, where keyboard users add points. */
-  centre: LonLat
+  /** The centre of the map, where keyboard users add points; null without a map. */
+  centre: LonLat | null
   onChange: (draft: Draft) => void
 }
 
@@ -65,7 +67,7 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
   return (
     <>
       <p class="label" role="status">
-        {polygonHelp(draft)}
+        {centre ? polygonHelp(draft) : plural(draft.corners.length, 'corner')}
       </p>
       <div class="toolbar">
         {draft.isOpen ? (
@@ -78,9 +80,11 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
             >
               Finish
             </button>
-            <button type="button" class="button small" onClick={() => draw(addPointTo(draft, centre))}>
-              Add corner at map centre
-            </button>
+            {centre ? (
+              <button type="button" class="button small" onClick={() => draw(addPointTo(draft, centre))}>
+                Add corner at map centre
+              </button>
+            ) : null}
           </>
         ) : (
           <button type="button" class="button small" onClick={() => draw({ ...draft, isOpen: true })}>
@@ -107,7 +111,7 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
       <label class="field">
         <span>Corners: latitude, longitude on each line, or GeoJSON</span>
         <textarea
-          class="input corners"
+          class={`input ${css.corners}`}
           rows={5}
           spellcheck={false}
           value={typed ?? cornersText(draft.corners)}
@@ -133,9 +137,11 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
   }
   return (
     <>
-      <p class="label" role="status">
-        {draft.centre ? 'Click the map to move the centre.' : 'Click the map to set the centre.'}
-      </p>
+      {centre ? (
+        <p class="label" role="status">
+          {draft.centre ? 'Click the map to move the centre.' : 'Click the map to set the centre.'}
+        </p>
+      ) : null}
       <div class="triple">
         <NumberField label="Latitude" value={lat} min={-90} max={90} onChange={(next) => read({ lat: next })} />
         <NumberField label="Longitude" value={lon} min={-180} max={180} onChange={(next) => read({ lon: next })} />
@@ -147,11 +153,13 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
           onChange={(radiusM) => onChange({ ...draft, radiusM })}
         />
       </div>
-      <div class="toolbar">
-        <button type="button" class="button small" onClick={() => onChange(addPointTo(draft, centre))}>
-          Centre at map centre
-        </button>
-      </div>
+      {centre ? (
+        <div class="toolbar">
+          <button type="button" class="button small" onClick={() => onChange(addPointTo(draft, centre))}>
+            Centre at map centre
+          </button>
+        </div>
+      ) : null}
     </>
   )
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Place } from '../../api/alert-types.ts'
-import { ApiError, call } from '../../api/client.ts'
-import type { TileJson } from '../../api/types.ts'
+import { ApiError, get, patch, post, remove } from '../../api/client.ts'
+import type { Place } from '../../api/schemas.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
@@ -11,11 +10,13 @@ import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
 import { wordsOf } from '../../components/words.ts'
 import type { LonLat } from '../../route/geometry.ts'
+import { canDrawMap } from '../../state/map-support.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { DevicesHere } from './devices-here.tsx'
 import { addPointTo, areaOf, draftOf, emptyDraft, finishOf } from './draft.ts'
 import { DrawingFields } from './drawing-fields.tsx'
 import { PlaceMap } from './place-map.tsx'
+import css from './places.module.css'
 
 /** How often an empty fleet is read again, until its first device reports a position. */
 const emptyFleetEveryMs = 5_000
@@ -28,7 +29,7 @@ export function PlaceDetail({ org, id }: { org: string; id: string }) {
 }
 
 function ExistingPlace({ org, id }: { org: string; id: string }) {
-  const found = useEntity<Place>(`/orgs/${org}/places/${id}`)
+  const found = useEntity(`/orgs/${org}/places/${id}`)
   if (!found.value)
     return found.error ? (
       <Failure error={found.error} retry={found.reload}>
@@ -51,20 +52,10 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const [isSaving, setSaving] = useState(false)
   const [isDeleting, setDeleting] = useState(false)
   const [isSaved, setSaved] = useState(false)
-  const [isFleetEmpty, setFleetEmpty] = useState(false)
-  const fleet = useResource(
-    `fleet box ${org}`,
-    async (signal) => {
-      const query = { orgId: org, layers: 'devices' }
-      const bounds = (await call<TileJson>('/fleet/tiles.json', { signal, query })).fleet?.bounds ?? null
-      setFleetEmpty(bounds === null)
-      return { bounds }
-    },
-    { everyMs: isFleetEmpty ? emptyFleetEveryMs : 0 },
-  )
+  const fleet = useFleetBox(org)
   useTitle(place?.value.name ?? 'New place')
   const area = areaOf(draft)
-  const path = `/orgs/${org}/places`
+  const path = `/orgs/${org}/places` as const
   const save = async (form: FormData) => {
     if (!area) return
     setFailure(undefined)
@@ -74,11 +65,11 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
     try {
       if (place) {
         const headers = ifMatch(place.tag)
-        await call(`${path}/${place.value.id}`, { method: 'PATCH', headers, body })
+        await patch(`${path}/${place.value.id}`, { headers, body })
         setSaved(true)
         reload?.()
       } else {
-        const { id } = await call<Place>(path, { method: 'POST', body })
+        const { id } = await post(path, { body })
         goTo('alerts', { tab: 'places', place: id })
       }
     } catch (error) {
@@ -88,27 +79,17 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
     }
   }
   return (
-    <div class="place-editor">
+    <div class={css.placeEditor}>
       <form
-        class="place-form"
+        class={css.placeForm}
         aria-label="Place"
         onSubmit={(event) => {
           event.preventDefault()
           void save(new FormData(event.currentTarget))
         }}
       >
-        <h1>
-          <a href={linkTo('alerts', { tab: 'places' })}>Places</a> / {place?.value.name ?? 'New place'}
-        </h1>
-        <label class="field">
-          <span>Name</span>
-          <input class="input" name="name" required maxLength={200} defaultValue={place?.value.name ?? ''} />
-        </label>
-        <label class="field">
-          <span>Tags, separated by commas</span>
-          <input class="input" name="tags" defaultValue={place?.value.tags.join(', ') ?? ''} />
-        </label>
-        <DrawingFields draft={draft} centre={centre} onChange={setDraft} />
+        <NameFields place={place?.value} />
+        <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={setDraft} />
         {failure?.status === 412 && reload ? (
           <Conflict what="place" onReload={reload} />
         ) : (
@@ -119,27 +100,15 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
             Saved.
           </p>
         ) : null}
-        <div class="toolbar">
-          <button type="submit" class="button primary" disabled={!area || isSaving}>
-            {place ? 'Save' : 'Create place'}
-          </button>
-          <a class="button" href={linkTo('alerts', { tab: 'places' })}>
-            Cancel
-          </a>
-          {place ? (
-            <a class="button" href={linkTo('map', { place: place.value.id, org })}>
-              Show on map
-            </a>
-          ) : null}
-          {place ? (
-            <button type="button" class="button danger push" onClick={() => setDeleting(true)}>
-              Delete
-            </button>
-          ) : null}
-        </div>
+        <PlaceActions
+          org={org}
+          place={place?.value}
+          canSave={area !== undefined && !isSaving}
+          onDelete={() => setDeleting(true)}
+        />
         {place ? <DevicesHere org={org} placeId={place.value.id} /> : null}
       </form>
-      <div class="place-map">
+      <div class={css.placeMap}>
         {place || fleet.value || fleet.error ? (
           <PlaceMap
             org={org}
@@ -151,20 +120,76 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
           />
         ) : null}
       </div>
-      {isDeleting && place ? (
-        <Dialog
-          title={`Delete the place ${place.value.name}?`}
-          submitLabel="Delete"
-          danger
-          onClose={() => setDeleting(false)}
-          onSubmit={async () => {
-            await call(`${path}/${place.value.id}`, { method: 'DELETE' })
-            toList()
-          }}
-        >
-          <p>Devices and dwells are not deleted. A place that an alert rule uses cannot be deleted.</p>
-        </Dialog>
-      ) : null}
+      {isDeleting && place ? <DeleteDialog org={org} place={place.value} onClose={() => setDeleting(false)} /> : null}
     </div>
   )
 }
+
+const NameFields = ({ place }: { place: Place | undefined }) => (
+  <>
+    <h1>
+      <a href={linkTo('alerts', { tab: 'places' })}>Places</a> / {place?.name ?? 'New place'}
+    </h1>
+    <label class="field">
+      <span>Name</span>
+      <input class="input" name="name" required maxLength={200} defaultValue={place?.name ?? ''} />
+    </label>
+    <label class="field">
+      <span>Tags, separated by commas</span>
+      <input class="input" name="tags" defaultValue={place?.tags.join(', ') ?? ''} />
+    </label>
+  </>
+)
+
+/** Reads the box of the organization's devices; null while none has a position. */
+function useFleetBox(org: string) {
+  const [isFleetEmpty, setFleetEmpty] = useState(false)
+  return useResource(
+    `fleet box ${org}`,
+    async (signal) => {
+      const query = { orgId: org, layers: ['devices' as const] }
+      const bounds = (await get('/fleet/tiles.json', { signal, query })).fleet?.bounds ?? null
+      setFleetEmpty(bounds === null)
+      return { bounds }
+    },
+    { everyMs: isFleetEmpty ? emptyFleetEveryMs : 0 },
+  )
+}
+
+type PlaceActionsProps = { org: string; place: Place | undefined; canSave: boolean; onDelete: () => void }
+
+const PlaceActions = ({ org, place, canSave, onDelete }: PlaceActionsProps) => (
+  <div class="toolbar">
+    <button type="submit" class="button primary" disabled={!canSave}>
+      {place ? 'Save' : 'Create place'}
+    </button>
+    <a class="button" href={linkTo('alerts', { tab: 'places' })}>
+      Cancel
+    </a>
+    {place ? (
+      <>
+        <a class="button" href={linkTo('map', { place: place.id, org })}>
+          Show on map
+        </a>
+        <button type="button" class={`button danger ${css.push}`} onClick={onDelete}>
+          Delete
+        </button>
+      </>
+    ) : null}
+  </div>
+)
+
+const DeleteDialog = ({ org, place, onClose }: { org: string; place: Place; onClose: () => void }) => (
+  <Dialog
+    title={`Delete the place ${place.name}?`}
+    submitLabel="Delete"
+    danger
+    onClose={onClose}
+    onSubmit={async () => {
+      await remove(`/orgs/${org}/places/${place.id}`)
+      toList()
+    }}
+  >
+    <p>Devices and dwells are not deleted. A place that an alert rule uses cannot be deleted.</p>
+  </Dialog>
+)

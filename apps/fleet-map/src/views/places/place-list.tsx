@@ -1,4 +1,4 @@
-import type { Place } from '../../api/alert-types.ts'
+import type { Place } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -21,7 +21,7 @@ const columns: Column<Place>[] = [
 
 /** Lists the organization's places. */
 export function PlaceList({ org }: { org: string }) {
-  const list = usePages<Place>(`/orgs/${org}/places`, {})
+  const list = usePages(`/orgs/${org}/places`, {})
   return (
     <>
       <div class="toolbar">

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { tilesAddress } from '../../api/client.ts'
-import { boundsOfRings, outlineOf } from '../../map/area-shape.ts'
-import { type Bounds, type Fit, maxClusterZoom, type View } from '../../map/surface.ts'
+import { NoMap } from '../../components/no-map.tsx'
+import { outlineOf } from '../../map/area-shape.ts'
+import { type Bounds, boundsOf, type Fit, maxClusterZoom, type View } from '../../map/surface.ts'
 import type { LonLat } from '../../route/geometry.ts'
-import { MapSurface } from '../map-surface.tsx'
+import { canDrawMap } from '../../state/map-support.ts'
+import { MapSurface } from '../map/map-surface.tsx'
 import { areaOf, type Draft } from './draft.ts'
 
 type PlaceMapProps = {
@@ -35,12 +37,15 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
     [draft.shape, draft.isOpen, draft.corners],
   )
   const tiles = useMemo(
-    () => ({ devices: tilesAddress({ orgId: org, sinceMinutes: dayMinutes, layers: 'devices' }), areas: null }),
+    () => ({
+      devices: tilesAddress({ orgId: org, sinceMinutes: dayMinutes, layers: ['devices' as const] }),
+      areas: null,
+    }),
     [org],
   )
   // The first known box, of the area or of the fleet, is what the map shows, unless the reader chose another view before.
   const hasChosenView = useRef(false)
-  const first = area ? boundsOfRings([outlineOf(area)]) : draft.corners.length === 0 ? home : null
+  const first = area ? boundsOf(outlineOf(area)) : draft.corners.length === 0 ? home : null
   useEffect(() => {
     if (hasChosenView.current || !first) return
     hasChosenView.current = true
@@ -50,6 +55,7 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
     hasChosenView.current = true
     setFit({ bounds, padding: paddingPx, animated: true, maxZoom: maxClusterZoom })
   }
+  if (!canDrawMap.value) return <NoMap>Type the coordinates of the area instead.</NoMap>
   return (
     <MapSurface
       start={start}
@@ -57,8 +63,6 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
       selectedId={null}
       tiles={tiles}
       shading={shading}
-      coverage={nothing}
-      dwells={nothing}
       trail={nothing}
       selectedCell={null}
       zone={nothing}

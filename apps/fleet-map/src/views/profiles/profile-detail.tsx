@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { Profile } from '../../api/types.ts'
+import { get, remove } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -14,7 +13,7 @@ import { ProfileVersions } from './profile-versions.tsx'
 /** Shows a profile: its settings, its versions, and the devices that run it. */
 export function ProfileDetail({ org, id }: { org: string; id: string }) {
   const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null)
-  const profile = useResource(`profile ${id}`, (signal) => call<Profile>(`/orgs/${org}/configs/${id}`, { signal }), {
+  const profile = useResource(`profile ${id}`, (signal) => get(`/orgs/${org}/configs/${id}`, { signal }), {
     everyMs: 15_000,
   })
   const value = profile.value
@@ -74,8 +73,7 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
           danger
           onClose={() => setDialog(null)}
           onSubmit={async () => {
-            await call(`/orgs/${org}/configs/${id}`, {
-              method: 'DELETE',
+            await remove(`/orgs/${org}/configs/${id}`, {
               headers: { 'If-Match': `"${value.version}"` },
             })
             goTo('profiles')

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { DeviceStatus, Page, Profile } from '../../api/types.ts'
+import { get } from '../../api/client.ts'
+import type { ListItemOf, Operation } from '../../api/operations.ts'
+import type { ConfigProfile } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -8,23 +9,15 @@ import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { linkTo } from '../../state/url.ts'
 
-type ProfileDevice = {
-  id: string
-  name: string
-  status: DeviceStatus
-  appliedVersion: number
-  pendingVersion: number | null
-}
-
-type Answer = Page<ProfileDevice> & { counts: { current: number; behind: number } }
+type ProfileDevice = ListItemOf<Operation<'get', `/orgs/${string}/configs/${string}/devices`>>
 
 /** The devices that run a profile, and those that run an earlier version. */
-export function ProfileDevices({ org, profile }: { org: string; profile: Profile }) {
+export function ProfileDevices({ org, profile }: { org: string; profile: ConfigProfile }) {
   const [onlyBehind, setOnlyBehind] = useState(true)
   const devices = useResource(
     `devices of ${profile.id} ${profile.version} ${onlyBehind}`,
     (signal) =>
-      call<Answer>(`/orgs/${org}/configs/${profile.id}/devices`, {
+      get(`/orgs/${org}/configs/${profile.id}/devices`, {
         signal,
         query: { behind: onlyBehind, limit: 100 },
       }),

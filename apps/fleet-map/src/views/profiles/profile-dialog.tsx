@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call } from '../../api/client.ts'
-import type { Json, Profile } from '../../api/types.ts'
+import { ApiError, get, patch, post } from '../../api/client.ts'
+import type { ConfigProfile } from '../../api/schemas.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { isObject, mergePatch } from '../../state/profile-settings.ts'
@@ -8,17 +8,17 @@ import { SettingsForm } from './settings-form.tsx'
 
 type ProfileDialogProps = {
   org: string
-  profile: Profile | undefined
+  profile: ConfigProfile | undefined
   onClose: () => void
-  onSaved: (profile: Profile) => void
+  onSaved: (profile: ConfigProfile) => void
 }
 
-type Settings = { [key: string]: Json }
+type Settings = { [key: string]: unknown }
 
 function parse(text: string): Settings {
-  let parsed: Json
+  let parsed: unknown
   try {
-    parsed = JSON.parse(text) as Json
+    parsed = JSON.parse(text)
   } catch (error) {
     throw new ApiError(0, 'json', `Invalid JSON in the settings: ${(error as Error).message}`)
   }
@@ -47,21 +47,20 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
   const save = async () => {
     const parsed = parse(text)
     const facts = { name: name.trim(), model: model.trim() || null }
-    if (!base) return call<Profile>(`/orgs/${org}/configs`, { method: 'POST', body: { ...facts, settings: parsed } })
+    if (!base) return post(`/orgs/${org}/configs`, { body: { ...facts, settings: parsed } })
     const body: Record<string, unknown> = {}
     if (facts.name !== base.name) body.name = facts.name
     if (facts.model !== base.model) body.model = facts.model
-    const patch = mergePatch(base.settings, parsed)
-    if (Object.keys(patch).length > 0) body.settings = patch
+    const changes = mergePatch(base.settings, parsed)
+    if (Object.keys(changes).length > 0) body.settings = changes
     if (Object.keys(body).length === 0) return base
-    return call<Profile>(`/orgs/${org}/configs/${base.id}`, {
-      method: 'PATCH',
+    return patch(`/orgs/${org}/configs/${base.id}`, {
       body,
       headers: { 'If-Match': `"${base.version}"` },
     })
   }
   const loadCurrent = async () => {
-    const current = await call<Profile>(`/orgs/${org}/configs/${base?.id}`)
+    const current = await get(`/orgs/${org}/configs/${base?.id}`)
     setBase(current)
     setName(current.name)
     setModel(current.model ?? '')
@@ -100,26 +99,30 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
         </button>
       </div>
       {asJson || !settings ? (
-        <>
-          <label class="field">
-            <span>Settings (JSON)</span>
-            <textarea
-              class="input"
-              spellcheck={false}
-              rows={14}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </label>
-          <p class="label">
-            A secret that is set appears as <code>{'{"$secret": {"set": true, …}}'}</code>. Leave it unchanged to keep
-            the secret, or enter <code>{'{"$secret": "new value"}'}</code> to replace it. Values of keys such as
-            password, token and psk are always secret.
-          </p>
-        </>
+        <JsonField text={text} onInput={setText} />
       ) : (
         <SettingsForm settings={settings} onChange={(next) => setText(JSON.stringify(next, null, 2))} />
       )}
     </Dialog>
   )
 }
+
+const JsonField = ({ text, onInput }: { text: string; onInput: (text: string) => void }) => (
+  <>
+    <label class="field">
+      <span>Settings (JSON)</span>
+      <textarea
+        class="input"
+        spellcheck={false}
+        rows={14}
+        value={text}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+    <p class="label">
+      A secret that is set appears as <code>{'{"$secret": {"set": true, …}}'}</code>. Leave it unchanged to keep the
+      secret, or enter <code>{'{"$secret": "new value"}'}</code> to replace it. Values of keys such as password, token
+      and psk are always secret.
+    </p>
+  </>
+)

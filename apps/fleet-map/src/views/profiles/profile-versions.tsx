@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { all, call } from '../../api/client.ts'
-import type { Profile } from '../../api/types.ts'
+import { all, post } from '../../api/client.ts'
+import type { ConfigProfile, ConfigProfileVersion } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -8,16 +8,15 @@ import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { diffSettings, type SettingChange } from '../../state/settings-diff.ts'
 import { place, setParams } from '../../state/url.ts'
+import css from './profiles.module.css'
 
-type Version = Omit<Profile, 'id' | 'updatedAt'> & { createdBy: string }
-
-type ProfileVersionsProps = { org: string; profile: Profile; onRolledBack: () => void }
+type ProfileVersionsProps = { org: string; profile: ConfigProfile; onRolledBack: () => void }
 
 /** Compares an earlier version of a profile with the present one, and rolls back to it. */
 export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsProps) {
   const [confirming, setConfirming] = useState(false)
   const versions = useResource(`versions ${profile.id} ${profile.version}`, () =>
-    all<Version>(`/orgs/${org}/configs/${profile.id}/versions`),
+    all(`/orgs/${org}/configs/${profile.id}/versions`),
   )
   const list = versions.value
   if (!list) return versions.error ? <Failure error={versions.error} retry={versions.reload} /> : <Loading rows={3} />
@@ -33,7 +32,7 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
     { title: `Version ${current.version} (present)`, cell: ({ after }) => <Value text={after} look="after" /> },
   ]
   return (
-    <section class="card panel profile-versions" aria-label="Versions">
+    <section class={`card panel ${css.profileVersions}`} aria-label="Versions">
       <div class="toolbar">
         <h2 class="grow">Versions</h2>
         <label class="label" for="compared-version">
@@ -66,8 +65,7 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
           submitLabel="Roll back"
           onClose={() => setConfirming(false)}
           onSubmit={async () => {
-            await call(`/orgs/${org}/configs/${profile.id}/roll-back`, {
-              method: 'POST',
+            await post(`/orgs/${org}/configs/${profile.id}/roll-back`, {
               body: { version: chosen.version },
               headers: { 'If-Match': `"${profile.version}"` },
             })
@@ -87,10 +85,10 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
 }
 
 const Value = ({ text, look }: { text: string | undefined; look: string }) =>
-  text === undefined ? <span class="label">Not set</span> : <span class={`setting ${look}`}>{text}</span>
+  text === undefined ? <span class="label">Not set</span> : <span class={`${css.setting} ${css[look]}`}>{text}</span>
 
 /** The differences of name, description, model and settings. */
-function changesBetween(before: Version, after: Version): SettingChange[] {
+function changesBetween(before: ConfigProfileVersion, after: ConfigProfileVersion): SettingChange[] {
   const facts = (['name', 'description', 'model'] as const)
     .filter((fact) => before[fact] !== after[fact])
     .map((fact) => ({ path: fact, before: before[fact] ?? undefined, after: after[fact] ?? undefined }))

@@ -1,6 +1,5 @@
-import '../../styles/profiles.css'
 import { useState } from 'preact/hooks'
-import type { Profile } from '../../api/types.ts'
+import type { ConfigProfile } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -9,7 +8,7 @@ import { Chips, type Column, Table } from '../../components/table.tsx'
 import { secretPaths } from '../../state/profile-settings.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { goTo, linkTo, place } from '../../state/url.ts'
-import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { ProfileDetail } from './profile-detail.tsx'
 import { ProfileDialog } from './profile-dialog.tsx'
 
@@ -28,9 +27,9 @@ export function ProfilesView() {
 }
 
 function ProfileList({ org }: { org: string }) {
-  const list = usePages<Profile>(`/orgs/${org}/configs`, {})
-  const [editing, setEditing] = useState<Profile | 'new' | null>(null)
-  const columns: Column<Profile>[] = [
+  const list = usePages(`/orgs/${org}/configs`, {})
+  const [editing, setEditing] = useState<ConfigProfile | 'new' | null>(null)
+  const columns: Column<ConfigProfile>[] = [
     {
       title: 'Name',
       cell: ({ id, name, description }) => (

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
-import type { Json } from '../../api/types.ts'
 import { type KnownSetting, knownSections, readSetting, writeSetting } from '../../state/known-settings.ts'
 import { isObject, isSetSecret } from '../../state/profile-settings.ts'
+import css from './profiles.module.css'
 
-type Settings = { [key: string]: Json }
+type Settings = { [key: string]: unknown }
 type SettingsFormProps = { settings: Settings; onChange: (settings: Settings) => void }
 
 /** Fields for the settings that the page knows. All others stay in the JSON. */
 export const SettingsForm = ({ settings, onChange }: SettingsFormProps) => (
-  <div class="settings-form">
+  <div class={css.settingsForm}>
     {knownSections.map(({ title, settings: known }) => (
       <fieldset key={title} class="plain">
         <legend class="label">{title}</legend>
@@ -29,8 +29,8 @@ export const SettingsForm = ({ settings, onChange }: SettingsFormProps) => (
 type FieldProps = {
   setting: KnownSetting
   section: string
-  value: Json | undefined
-  onChange: (value: Json | undefined) => void
+  value: unknown
+  onChange: (value: unknown) => void
 }
 
 function Field({ setting, section, value, onChange }: FieldProps) {
@@ -88,5 +88,5 @@ function Field({ setting, section, value, onChange }: FieldProps) {
 }
 
 /** The secret that the reader types; '' for one that is set. */
-const newSecret = (value: Json | undefined): string =>
+const newSecret = (value: unknown): string =>
   isObject(value) && typeof value.$secret === 'string' ? value.$secret : ''

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { post, remove } from '../../api/client.ts'
+import type { ApiKey, NewApiKey } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { fieldsOf } from '../../components/form.ts'
 import { ago } from '../../components/format.ts'
@@ -9,64 +10,24 @@ import type { Column } from '../../components/table.tsx'
 import { ExpiryField, expiresAtOf, expiryText } from './expiry.tsx'
 import { RevealedSecret } from './revealed-secret.tsx'
 import { List, SectionHead } from './section.tsx'
+import css from './settings.module.css'
 
-type ApiKey = {
-  id: string
-  name: string
-  scopes: string[]
-  role: Role | null
-  createdAt: string
-  expiresAt: string | null
-  lastUsedAt: string | null
-}
-type Role = 'viewer' | 'operator' | 'admin'
+type Role = NonNullable<ApiKey['role']>
 const roleLabel: Record<Role, string> = { viewer: 'Viewer', operator: 'Operator', admin: 'Administrator' }
 const roleOf = ({ role, scopes }: ApiKey) => (role ? roleLabel[role] : `${scopes.length} scopes`)
-
-type NewApiKey = { id: string; name: string; key: string }
 
 type Opened = { what: 'create' } | { what: 'rotate' | 'revoke'; key: ApiKey } | { what: 'reveal'; key: NewApiKey }
 
 /** Creates, rotates and revokes the organization's API keys. */
 export function ApiKeys({ org }: { org: string }) {
-  const path = `/orgs/${org}/api-keys`
-  const list = usePages<ApiKey>(path, {})
+  const path = `/orgs/${org}/api-keys` as const
+  const list = usePages(path, {})
   const [opened, open] = useState<Opened | null>(null)
   const close = () => open(null)
   const reveal = (key: NewApiKey) => {
     open({ what: 'reveal', key })
     list.reload()
   }
-  const columns: Column<ApiKey>[] = [
-    {
-      title: 'Name',
-      cell: ({ name, id }) => (
-        <>
-          <strong>{name}</strong>
-          <div class="hint">
-            <code>flk_{id.slice(0, 8)}…</code>
-          </div>
-        </>
-      ),
-    },
-    { title: 'Role', cell: (key) => <span title={key.scopes.join(', ')}>{roleOf(key)}</span>, optional: true },
-    { title: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
-    { title: 'Expires', cell: ({ expiresAt }) => expiryText(expiresAt), optional: true },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: (key) => (
-        <span class="actions">
-          <button type="button" class="button small" onClick={() => open({ what: 'rotate', key })}>
-            Rotate<span class="visually-hidden"> {key.name}</span>
-          </button>
-          <button type="button" class="button small danger" onClick={() => open({ what: 'revoke', key })}>
-            Revoke<span class="visually-hidden"> {key.name}</span>
-          </button>
-        </span>
-      ),
-    },
-  ]
   return (
     <>
       <SectionHead title="API keys" about="Programs call the API with a key. The service stores only its hash.">
@@ -74,7 +35,7 @@ export function ApiKeys({ org }: { org: string }) {
           <Icon name="plus" size={16} /> New API key
         </button>
       </SectionHead>
-      <List list={list} caption="API keys" columns={columns} keyOf={({ id }) => id} empty="No API keys yet">
+      <List list={list} caption="API keys" columns={columnsOf(open)} keyOf={({ id }) => id} empty="No API keys yet">
         <p>Create a key for each program, so that you can revoke one without the others.</p>
       </List>
       {opened?.what === 'create' ? <CreateDialog path={path} onClose={close} onCreated={reveal} /> : null}
@@ -97,7 +58,7 @@ export function ApiKeys({ org }: { org: string }) {
           danger
           onClose={close}
           onSubmit={async () => {
-            await call(`${path}/${opened.key.id}`, { method: 'DELETE' })
+            await remove(`${path}/${opened.key.id}`)
             close()
             list.reload()
           }}
@@ -112,18 +73,49 @@ export function ApiKeys({ org }: { org: string }) {
   )
 }
 
-type CreateProps = { path: string; onClose: () => void; onCreated: (key: NewApiKey) => void }
+const columnsOf = (open: (opened: Opened) => void): Column<ApiKey>[] => [
+  {
+    title: 'Name',
+    cell: ({ name, id }) => (
+      <>
+        <strong>{name}</strong>
+        <div class="hint">
+          <code>flk_{id.slice(0, 8)}…</code>
+        </div>
+      </>
+    ),
+  },
+  { title: 'Role', cell: (key) => <span title={key.scopes.join(', ')}>{roleOf(key)}</span>, optional: true },
+  { title: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
+  { title: 'Expires', cell: ({ expiresAt }) => expiryText(expiresAt), optional: true },
+  {
+    title: 'Actions',
+    kind: 'actions',
+    cell: (key) => (
+      <span class="actions">
+        <button type="button" class="button small" onClick={() => open({ what: 'rotate', key })}>
+          Rotate<span class="visually-hidden"> {key.name}</span>
+        </button>
+        <button type="button" class="button small danger" onClick={() => open({ what: 'revoke', key })}>
+          Revoke<span class="visually-hidden"> {key.name}</span>
+        </button>
+      </span>
+    ),
+  },
+]
+
+type CreateProps = { path: `/orgs/${string}/api-keys`; onClose: () => void; onCreated: (key: NewApiKey) => void }
 
 function CreateDialog({ path, onClose, onCreated }: CreateProps) {
   const fields = useRef<HTMLDivElement>(null)
   const create = async () => {
-    const { name, role, days = '' } = fieldsOf(fields.current)
+    const { name = '', role, days = '' } = fieldsOf(fields.current)
     const expiresAt = expiresAtOf(days)
-    onCreated(await call<NewApiKey>(path, { method: 'POST', body: { name, role, ...(expiresAt && { expiresAt }) } }))
+    onCreated(await post(path, { body: { name, role: role as Role, ...(expiresAt && { expiresAt }) } }))
   }
   return (
     <Dialog title="New API key" submitLabel="Create" onClose={onClose} onSubmit={create}>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         <label class="field">
           <span>Name</span>
           <input class="input" name="name" required maxLength={200} placeholder="Dashboard" />
@@ -153,12 +145,12 @@ function RotateDialog({ path, apiKey, onClose, onCreated }: CreateProps & { apiK
   const fields = useRef<HTMLDivElement>(null)
   const rotate = async () => {
     const body = { oldKeyExpiresInMinutes: Number(fieldsOf(fields.current).grace) }
-    onCreated(await call<NewApiKey>(`${path}/${apiKey.id}/rotate`, { method: 'POST', body }))
+    onCreated(await post(`${path}/${apiKey.id}/rotate`, { body }))
   }
   return (
     <Dialog title={`Rotate the key ${apiKey.name}?`} submitLabel="Rotate" onClose={onClose} onSubmit={rotate}>
       <p>You get a new key with the same name and scopes.</p>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         <label class="field">
           <span>The old key stops working</span>
           <select class="input" name="grace">

@@ -1,20 +1,11 @@
+import type { AuditRecord } from '../../api/schemas.ts'
 import { dayAndTime, moment } from '../../components/format.ts'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { useTyped } from '../../components/typed.ts'
 import { place, setParams } from '../../state/url.ts'
 import { List, SectionHead } from './section.tsx'
-
-type AuditRecord = {
-  id: string
-  at: string
-  actor: string
-  action: string
-  subjectType: string
-  subjectId: string
-  detail: Record<string, unknown>
-  requestId: string | null
-}
+import css from './settings.module.css'
 
 const columns: Column<AuditRecord>[] = [
   {
@@ -53,7 +44,7 @@ const columns: Column<AuditRecord>[] = [
 const Filter = ({ name, value }: { name: string; value: string }) => (
   <button
     type="button"
-    class={`link ${value.length > 24 ? 'long' : 'whole'}`}
+    class={`${css.link} ${value.length > 24 ? css.long : css.whole}`}
     title={`Show only records with ${value}`}
     onClick={() => setParams({ [name]: value })}
   >
@@ -96,7 +87,7 @@ export function AuditLog({ org }: { org: string }) {
   const { params } = place.value
   const { action, actor, subject, from, to } = params
   const query = { action, actor, subjectId: subject, from: dayStart(from), to: dayStart(to, 1) }
-  const list = usePages<AuditRecord>(`/orgs/${org}/audit`, query)
+  const list = usePages(`/orgs/${org}/audit`, query)
   const isFiltered = [action, actor, subject, from, to].some(Boolean)
   return (
     <>
@@ -104,7 +95,7 @@ export function AuditLog({ org }: { org: string }) {
         title="Audit log"
         about="Every change in the organization, with its author. Choose a value to filter."
       />
-      <div class="toolbar audit-filters">
+      <div class={`toolbar ${css.auditFilters}`}>
         {filters.map((filter) => (
           <TextFilter key={filter.name} {...filter} />
         ))}

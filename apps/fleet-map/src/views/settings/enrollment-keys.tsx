@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { all, call } from '../../api/client.ts'
-import type { Group } from '../../api/types.ts'
+import { all, remove } from '../../api/client.ts'
+import type { EnrollmentKey, Group, NewEnrollmentKey } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -10,58 +10,17 @@ import { Chips, type Column } from '../../components/table.tsx'
 import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import { expiryText } from './expiry.tsx'
-import { type NewEnrollmentKey, NewEnrollmentKeyDialog } from './new-enrollment-key.tsx'
+import { NewEnrollmentKeyDialog } from './new-enrollment-key.tsx'
 import { RevealedSecret } from './revealed-secret.tsx'
 import { List, SectionHead } from './section.tsx'
 
-type EnrollmentKey = {
-  id: string
-  name: string
-  autoCreate: boolean
-  allowGateway: boolean
-  groupId: string | null
-  models: string[] | null
-  maxDevices: number | null
-  enrolledCount: number
-  expiresAt: string | null
-}
-
 /** Creates and revokes the keys with which routers enroll, and those of gateways. */
 export function EnrollmentKeys({ org }: { org: string }) {
-  const path = `/orgs/${org}/enrollment-keys`
-  const list = usePages<EnrollmentKey>(path, {})
+  const list = usePages(`/orgs/${org}/enrollment-keys`, {})
   const [creating, setCreating] = useState(false)
   const [created, setCreated] = useState<NewEnrollmentKey>()
   const groups = useGroups(org)
   const [revoking, setRevoking] = useState<EnrollmentKey>()
-  const columns: Column<EnrollmentKey>[] = [
-    {
-      title: 'Name',
-      cell: (key) => (
-        <>
-          <strong>{key.name}</strong>
-          <div class="hint">{useOf(key, groups)}</div>
-        </>
-      ),
-    },
-    {
-      title: 'Enrolled',
-      kind: 'number',
-      cell: ({ enrolledCount, maxDevices }) =>
-        maxDevices === null ? count(enrolledCount) : `${count(enrolledCount)} of ${count(maxDevices)}`,
-    },
-    { title: 'Models', cell: ({ models }) => (models ? <Chips words={models} /> : 'Any'), optional: true },
-    { title: 'Expires', cell: ({ expiresAt }) => expiryText(expiresAt), optional: true },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: (key) => (
-        <button type="button" class="button small danger" onClick={() => setRevoking(key)}>
-          Revoke<span class="visually-hidden"> {key.name}</span>
-        </button>
-      ),
-    },
-  ]
   return (
     <>
       <SectionHead
@@ -82,7 +41,7 @@ export function EnrollmentKeys({ org }: { org: string }) {
       <List
         list={list}
         caption="Enrollment keys"
-        columns={columns}
+        columns={columnsOf(groups, setRevoking)}
         keyOf={({ id }) => id}
         empty="No enrollment keys yet"
       >
@@ -114,33 +73,73 @@ export function EnrollmentKeys({ org }: { org: string }) {
         />
       ) : null}
       {revoking ? (
-        <Dialog
-          title={`Revoke the enrollment key ${revoking.name}?`}
-          submitLabel="Revoke"
-          danger
+        <RevokeDialog
+          org={org}
+          enrollmentKey={revoking}
           onClose={() => setRevoking(undefined)}
-          onSubmit={async () => {
-            await call(`${path}/${revoking.id}`, { method: 'DELETE' })
+          onRevoked={() => {
             setRevoking(undefined)
             list.reload()
           }}
-        >
-          <p>
-            {revoking.allowGateway ? 'The gateway with this key stops within 5 seconds. ' : ''}
-            No more routers can enroll with it. Routers that enrolled keep their tokens.
-          </p>
-        </Dialog>
+        />
       ) : null}
     </>
   )
 }
 
+type RevokeProps = { org: string; enrollmentKey: EnrollmentKey; onClose: () => void; onRevoked: () => void }
+
+const RevokeDialog = ({ org, enrollmentKey: { id, name, allowGateway }, onClose, onRevoked }: RevokeProps) => (
+  <Dialog
+    title={`Revoke the enrollment key ${name}?`}
+    submitLabel="Revoke"
+    danger
+    onClose={onClose}
+    onSubmit={async () => {
+      await remove(`/orgs/${org}/enrollment-keys/${id}`)
+      onRevoked()
+    }}
+  >
+    <p>
+      {allowGateway ? 'The gateway with this key stops within 5 seconds. ' : ''}
+      No more routers can enroll with it. Routers that enrolled keep their tokens.
+    </p>
+  </Dialog>
+)
+
+const columnsOf = (groups: readonly Group[], onRevoke: (key: EnrollmentKey) => void): Column<EnrollmentKey>[] => [
+  {
+    title: 'Name',
+    cell: (key) => (
+      <>
+        <strong>{key.name}</strong>
+        <div class="hint">{useOf(key, groups)}</div>
+      </>
+    ),
+  },
+  {
+    title: 'Enrolled',
+    kind: 'number',
+    cell: ({ enrolledCount, maxDevices }) =>
+      maxDevices === null ? count(enrolledCount) : `${count(enrolledCount)} of ${count(maxDevices)}`,
+  },
+  { title: 'Models', cell: ({ models }) => (models ? <Chips words={models} /> : 'Any'), optional: true },
+  { title: 'Expires', cell: ({ expiresAt }) => expiryText(expiresAt), optional: true },
+  {
+    title: 'Actions',
+    kind: 'actions',
+    cell: (key) => (
+      <button type="button" class="button small danger" onClick={() => onRevoke(key)}>
+        Revoke<span class="visually-hidden"> {key.name}</span>
+      </button>
+    ),
+  },
+]
+
 /** The groups of the organization, to which the key of a gateway can be bound. */
 function useGroups(org: string): readonly Group[] {
   const mayRead = holds(org, 'group:read')
-  return (
-    useResource(`groups ${org} ${mayRead}`, async () => (mayRead ? all<Group>(`/orgs/${org}/groups`) : [])).value ?? []
-  )
+  return useResource(`groups ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/groups`) : [])).value ?? []
 }
 
 function useOf({ allowGateway, autoCreate, groupId }: EnrollmentKey, groups: readonly Group[]): string {

@@ -1,12 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import type { Group } from '../../api/types.ts'
+import { post } from '../../api/client.ts'
+import type { Group, NewEnrollmentKey } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { fieldsOf, tickedOf } from '../../components/form.ts'
 import { holds } from '../../state/session.ts'
 import { ExpiryField, expiresAtOf } from './expiry.tsx'
-
-export type NewEnrollmentKey = { name: string; key: string; allowGateway: boolean }
+import css from './settings.module.css'
 
 type Props = {
   org: string
@@ -20,7 +19,7 @@ export function NewEnrollmentKeyDialog({ org, groups, onClose, onCreated }: Prop
   const fields = useRef<HTMLDivElement>(null)
   const [isGateway, setIsGateway] = useState(false)
   const create = async () => {
-    const { name, groupId, models = '', maxDevices, days = '' } = fieldsOf(fields.current)
+    const { name = '', groupId, models = '', maxDevices, days = '' } = fieldsOf(fields.current)
     const allowed = models.split(',').map((model) => model.trim())
     const expiresAt = expiresAtOf(days)
     const body = {
@@ -32,16 +31,16 @@ export function NewEnrollmentKeyDialog({ org, groups, onClose, onCreated }: Prop
       ...(maxDevices && { maxDevices: Number(maxDevices) }),
       ...(expiresAt && { expiresAt }),
     }
-    onCreated(await call<NewEnrollmentKey>(`/orgs/${org}/enrollment-keys`, { method: 'POST', body }))
+    onCreated(await post(`/orgs/${org}/enrollment-keys`, { body }))
   }
   return (
     <Dialog title="New enrollment key" submitLabel="Create" onClose={onClose} onSubmit={create}>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         <label class="field">
           <span>Name</span>
           <input class="input" name="name" required maxLength={200} placeholder="Workshop" />
         </label>
-        {['device:update', 'config:apply'].every((scope) => holds(org, scope)) ? (
+        {(['device:update', 'config:apply'] as const).every((scope) => holds(org, scope)) ? (
           <label class="field">
             <span>For</span>
             <select
@@ -80,7 +79,7 @@ const GatewayFields = ({ groups }: { groups: readonly Group[] }) => (
 
 const RouterFields = () => (
   <>
-    <label class="tick">
+    <label class={css.tick}>
       <input type="checkbox" name="autoCreate" value="yes" defaultChecked />
       Register routers whose serial is unknown
     </label>

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { all, call } from '../../api/client.ts'
-import type { Organization } from '../../api/types.ts'
+import { all, post, put } from '../../api/client.ts'
+import type { Organization } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { fieldsOf } from '../../components/form.ts'
 import { count, moment } from '../../components/format.ts'
@@ -12,13 +12,14 @@ import { reloadOrganizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import { RenameDialog } from './organization.tsx'
 import { List, SectionHead } from './section.tsx'
-import { subscriptionLabel } from './subscription.ts'
+import css from './settings.module.css'
+import { type SubscriptionStatus, subscriptionLabel } from './subscription.ts'
 
 type Opened = { what: 'create' } | { what: 'rename' | 'subscription'; organization: Organization }
 
 /** All organizations of the installation, for platform administrators. */
 export function Organizations() {
-  const list = usePages<Organization>('/orgs', {})
+  const list = usePages('/orgs', {})
   const [opened, open] = useState<Opened | null>(null)
   const close = () => open(null)
   const done = () => {
@@ -29,7 +30,7 @@ export function Organizations() {
     {
       title: 'Name',
       cell: ({ id, name }) => (
-        <a class="long" href={linkTo('settings', { org: id, section: 'organization' })}>
+        <a class={css.long} href={linkTo('settings', { org: id, section: 'organization' })}>
           {name}
         </a>
       ),
@@ -85,13 +86,14 @@ export function Organizations() {
 function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
   const fields = useRef<HTMLDivElement>(null)
   const create = async () => {
-    await call('/orgs', { method: 'POST', body: fieldsOf(fields.current) })
+    const { name = '', plan = '' } = fieldsOf(fields.current)
+    await post('/orgs', { body: { name, plan } })
     await reloadOrganizations()
     onCreated()
   }
   return (
     <Dialog title="New organization" submitLabel="Create" onClose={onClose} onSubmit={create}>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         <label class="field">
           <span>Name</span>
           <input class="input" name="name" required maxLength={200} placeholder="Harbour ferries" />
@@ -102,11 +104,9 @@ function CreateDialog({ onClose, onCreated }: { onClose: () => void; onCreated: 
   )
 }
 
-type Plan = { name: string; deviceQuota: number }
-
 /** Selects a plan, as the field `plan`. */
 function PlanField({ chosen }: { chosen: string }) {
-  const plans = useResource('plans', () => all<Plan>('/plans'))
+  const plans = useResource('plans', () => all('/plans'))
   const items = plans.value ?? [{ name: chosen, deviceQuota: 0 }]
   return (
     <label class="field">
@@ -128,15 +128,19 @@ type SubscriptionProps = { organization: Organization; onClose: () => void; onCh
 function SubscriptionDialog({ organization, onClose, onChanged }: SubscriptionProps) {
   const fields = useRef<HTMLDivElement>(null)
   const change = async () => {
-    const { plan, status, deviceQuota } = fieldsOf(fields.current)
-    const body = { plan, status, ...(deviceQuota && { deviceQuota: Number(deviceQuota) }) }
-    await call(`/orgs/${organization.id}/subscription`, { method: 'PUT', body })
+    const { plan = '', status, deviceQuota } = fieldsOf(fields.current)
+    const body = {
+      plan,
+      status: status as SubscriptionStatus,
+      ...(deviceQuota && { deviceQuota: Number(deviceQuota) }),
+    }
+    await put(`/orgs/${organization.id}/subscription`, { body })
     await reloadOrganizations()
     onChanged()
   }
   return (
     <Dialog title={`Plan of ${organization.name}`} submitLabel="Save" onClose={onClose} onSubmit={change}>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         <PlanField chosen={organization.plan} />
         <label class="field">
           <span>Subscription</span>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { usePages } from '../../components/pages.tsx'
+import type { ListPages } from '../../components/pages.tsx'
 import { MoreButton } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -24,7 +24,7 @@ export const SectionHead = ({
 )
 
 type ListProps<Row> = {
-  list: ReturnType<typeof usePages<Row>>
+  list: ListPages<Row>
   caption: string
   columns: readonly Column<Row>[]
   keyOf: (row: Row) => string

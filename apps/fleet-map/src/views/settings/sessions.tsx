@@ -1,24 +1,14 @@
-import { call, type Query } from '../../api/client.ts'
+import { remove } from '../../api/client.ts'
+import type { OrganizationSession, Session } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { ago, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
-import { usePages } from '../../components/pages.tsx'
+import { type ListPages, usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { caller, holds, homeOrganizationId, organizationName } from '../../state/session.ts'
 import { leave } from '../../state/sign-in.ts'
 import { browserName } from './browser-name.ts'
 import { List, SectionHead } from './section.tsx'
-
-type Session = {
-  id: string
-  current: boolean
-  userAgent: string | null
-  createdAt: string
-  lastUsedAt: string | null
-  expiresAt: string
-}
-
-type PersonSession = Session & { principalId: string; name: string | null }
 
 /** The browsers in which the same person is signed in, and for administrators those of all people they are responsible for. */
 export function Sessions() {
@@ -38,7 +28,7 @@ export function Sessions() {
 }
 
 function OwnSessions() {
-  const { list, failure, columns } = useSessions<Session>('/auth/sessions')
+  const { list, failure, columns } = useSessions(usePages('/auth/sessions', {}), (id) => remove(`/auth/sessions/${id}`))
   return (
     <>
       <FailureNotice reason={failure} />
@@ -49,7 +39,7 @@ function OwnSessions() {
   )
 }
 
-const person: Column<PersonSession> = {
+const person: Column<OrganizationSession> = {
   title: 'Person',
   cell: ({ name, principalId }) => (
     <>
@@ -60,7 +50,9 @@ const person: Column<PersonSession> = {
 }
 
 function PlatformSessions() {
-  const { list, failure, columns } = useSessions<PersonSession>('/sessions', { platform: true })
+  const { list, failure, columns } = useSessions(usePages('/sessions', { platform: true }), (id) =>
+    remove(`/sessions/${id}`),
+  )
   return (
     <>
       <div class="section-title">
@@ -80,7 +72,9 @@ function PlatformSessions() {
 }
 
 function OrganizationSessions({ org }: { org: string }) {
-  const { list, failure, columns } = useSessions<PersonSession>(`/orgs/${org}/sessions`)
+  const { list, failure, columns } = useSessions(usePages(`/orgs/${org}/sessions`, {}), (id) =>
+    remove(`/orgs/${org}/sessions/${id}`),
+  )
   return (
     <>
       <div class="section-title">
@@ -99,14 +93,13 @@ function OrganizationSessions({ org }: { org: string }) {
   )
 }
 
-/** Reads sessions, and returns the columns that all lists of sessions have. */
-function useSessions<Row extends Session>(path: string, query: Query = {}) {
-  const list = usePages<Row>(path, query)
+/** Returns the columns that all lists of sessions have. `endSession` ends a session by its id. */
+function useSessions<Row extends Session>(list: ListPages<Row>, endSession: (id: string) => Promise<unknown>) {
   const { busy, failure, run } = useAction()
   const end = ({ id, current }: Session) =>
     run(async () => {
       if (current) return leave()
-      await call(`${path}/${id}`, { method: 'DELETE' })
+      await endSession(id)
       list.reload()
     })
   const columns: Column<Row>[] = [

@@ -1,16 +1,16 @@
-import '../../styles/settings.css'
 import type { ComponentType } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useTitle } from '../../components/title.ts'
-import { caller, holds, homeOrganizationId } from '../../state/session.ts'
+import { caller, holds, homeOrganizationId, type Scope } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
-import { WithoutOrganization } from '../shell.tsx'
+import { WithoutOrganization } from '../shell/shell.tsx'
 import { ApiKeys } from './api-keys.tsx'
 import { AuditLog } from './audit-log.tsx'
 import { EnrollmentKeys } from './enrollment-keys.tsx'
 import { OrganizationSettings } from './organization.tsx'
 import { Organizations } from './organizations.tsx'
 import { Sessions } from './sessions.tsx'
+import css from './settings.module.css'
 import { Webhooks } from './webhooks.tsx'
 
 type Section = {
@@ -19,7 +19,7 @@ type Section = {
   /** Sections of an organization get its id; the others get ''. */
   View: ComponentType<{ org: string }>
   /** The scope in the organization that the section needs. */
-  scope?: string
+  scope?: Scope
   /** 'person': for everybody. 'platform': for platform administrators. */
   of?: 'person' | 'platform'
 }
@@ -49,15 +49,15 @@ export function SettingsView() {
   if (!chosen) return null
   return (
     <div class="page">
-      <div class="page-inner settings">
-        <nav class="settings-nav" aria-label="Settings" ref={nav}>
+      <div class={`page-inner ${css.settings}`}>
+        <nav class={css.settingsNav} aria-label="Settings" ref={nav}>
           {shown.map(({ id, label }) => (
             <a key={id} href={linkTo('settings', { section: id })} aria-current={id === chosen.id ? 'page' : undefined}>
               {label}
             </a>
           ))}
         </nav>
-        <div class="settings-content">
+        <div class={css.settingsContent}>
           <Content section={chosen} org={org} />
         </div>
       </div>

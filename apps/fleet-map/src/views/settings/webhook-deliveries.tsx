@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { patch, post } from '../../api/client.ts'
+import type { Webhook, WebhookDelivery } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { ago, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -7,25 +8,17 @@ import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { linkTo } from '../../state/url.ts'
 import { List } from './section.tsx'
-import { type Webhook, WebhookState } from './webhook.tsx'
-
-type Delivery = {
-  id: string
-  type: string
-  data: Record<string, unknown>
-  status: 'delivered' | 'pending'
-  attempts: number
-  lastError: string | null
-  createdAt: string
-  deliveredAt: string | null
-  nextAttemptAt: string | null
-}
+import css from './settings.module.css'
+import { WebhookState } from './webhook.tsx'
 
 const refreshMs = 2_000
 
+type WebhookDeliveriesProps = { org: string; hook: Webhook; onChanged: () => void }
+
 /** Shows what a webhook was sent, sends test events, and sends deliveries again. */
-export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hook: Webhook; onChanged: () => void }) {
-  const list = usePages<Delivery>(`${path}/deliveries`, {})
+export function WebhookDeliveries({ org, hook, onChanged }: WebhookDeliveriesProps) {
+  const path = `/orgs/${org}/webhooks/${hook.id}` as const
+  const list = usePages(`${path}/deliveries`, {})
   const { busy, failure, run } = useAction()
   const isDisabled = hook.disabledAt !== null
   // The list is newer than the webhook while deliveries wait.
@@ -36,51 +29,17 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
     const timer = setInterval(list.reload, refreshMs)
     return () => clearInterval(timer)
   }, [isWaiting])
-  const post = (what: string) =>
+  const ask = (what: 'test' | `deliveries/${string}/redeliver`) =>
     run(async () => {
-      await call(`${path}/${what}`, { method: 'POST' })
+      await post(`${path}/${what}`)
       list.reload()
     })
   const enable = (enabled: boolean) =>
     run(async () => {
-      await call(path, { method: 'PATCH', body: { enabled } })
+      await patch(path, { body: { enabled } })
       onChanged()
       list.reload()
     })
-  const columns: Column<Delivery>[] = [
-    {
-      title: 'Event',
-      cell: ({ type, data }) => (
-        <details class="event">
-          <summary>
-            <code>{type}</code>
-          </summary>
-          <pre>{JSON.stringify(data, null, 2)}</pre>
-        </details>
-      ),
-    },
-    { title: 'Result', cell: (delivery) => <Result delivery={delivery} /> },
-    { title: 'Attempts', cell: ({ attempts }) => attempts, kind: 'number', optional: true },
-    {
-      title: 'Created',
-      cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span>,
-      optional: true,
-    },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: ({ id }) => (
-        <button
-          type="button"
-          class="button small"
-          disabled={busy || isDisabled}
-          onClick={() => post(`deliveries/${id}/redeliver`)}
-        >
-          Send again
-        </button>
-      ),
-    },
-  ]
   return (
     <>
       <div class="page-head">
@@ -90,12 +49,12 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
         <button type="button" class="button" disabled={busy} onClick={() => enable(isDisabled)}>
           {isDisabled ? 'Enable' : 'Disable'}
         </button>
-        <button type="button" class="button primary" disabled={busy || isDisabled} onClick={() => post('test')}>
+        <button type="button" class="button primary" disabled={busy || isDisabled} onClick={() => ask('test')}>
           Send test event
         </button>
       </div>
-      <p class="webhook-line">
-        <WebhookState disabled={isDisabled} /> <code class="long">{hook.url}</code>
+      <p class={css.webhookLine}>
+        <WebhookState disabled={isDisabled} /> <code class={css.long}>{hook.url}</code>
       </p>
       {hook.disabledReason ? <div class="notice">{hook.disabledReason}</div> : null}
       {isUnconfirmed && isWaiting && !isDisabled ? (
@@ -107,7 +66,7 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
       <List
         list={list}
         caption="Deliveries"
-        columns={columns}
+        columns={columnsOf(!busy && !isDisabled, (id) => ask(`deliveries/${id}/redeliver`))}
         keyOf={({ id }) => id}
         empty="No deliveries in the last three days"
       >
@@ -117,7 +76,41 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
   )
 }
 
-function Result({ delivery: { status, lastError, attempts, nextAttemptAt, deliveredAt } }: { delivery: Delivery }) {
+const columnsOf = (canSend: boolean, onSend: (id: string) => void): Column<WebhookDelivery>[] => [
+  {
+    title: 'Event',
+    cell: ({ type, data }) => (
+      <details class={css.event}>
+        <summary>
+          <code>{type}</code>
+        </summary>
+        <pre>{JSON.stringify(data, null, 2)}</pre>
+      </details>
+    ),
+  },
+  { title: 'Result', cell: (delivery) => <Result delivery={delivery} /> },
+  { title: 'Attempts', cell: ({ attempts }) => attempts, kind: 'number', optional: true },
+  {
+    title: 'Created',
+    cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span>,
+    optional: true,
+  },
+  {
+    title: 'Actions',
+    kind: 'actions',
+    cell: ({ id }) => (
+      <button type="button" class="button small" disabled={!canSend} onClick={() => onSend(id)}>
+        Send again
+      </button>
+    ),
+  },
+]
+
+function Result({
+  delivery: { status, lastError, attempts, nextAttemptAt, deliveredAt },
+}: {
+  delivery: WebhookDelivery
+}) {
   if (status === 'delivered')
     return (
       <span class="status" title={deliveredAt ? moment(deliveredAt) : ''}>

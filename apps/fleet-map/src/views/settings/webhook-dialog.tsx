@@ -1,9 +1,12 @@
 import { useRef } from 'preact/hooks'
+import type { Webhook } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { fieldsOf, tickedOf } from '../../components/form.ts'
-import type { Webhook } from './webhook.tsx'
+import css from './settings.module.css'
 
-const events: [type: string, label: string][] = [
+type EventType = Webhook['events'][number]
+
+const events: [type: EventType, label: string][] = [
   ['device.status_changed', 'A device’s status changes'],
   ['device.created', 'A device is created'],
   ['device.deleted', 'A device is deleted'],
@@ -17,7 +20,7 @@ const events: [type: string, label: string][] = [
   ['alert.closed', 'An alert closes'],
 ]
 
-type WebhookBody = { url: string; events: string[]; description: string | null }
+type WebhookBody = { url: string; events: EventType[]; description: string | null }
 type WebhookDialogProps = {
   title: string
   hook?: Webhook
@@ -30,11 +33,11 @@ export function WebhookDialog({ title, hook, onClose, onSave }: WebhookDialogPro
   const fields = useRef<HTMLDivElement>(null)
   const save = () => {
     const { url = '', description } = fieldsOf(fields.current)
-    return onSave({ url, events: tickedOf(fields.current, 'event'), description: description || null })
+    return onSave({ url, events: tickedOf(fields.current, 'event') as EventType[], description: description || null })
   }
   return (
     <Dialog title={title} submitLabel={hook ? 'Save' : 'Create'} onClose={onClose} onSubmit={save}>
-      <div ref={fields} class="fields">
+      <div ref={fields} class={css.fields}>
         {hook ? null : (
           <label class="field">
             <span>Address (public, with https)</span>
@@ -47,9 +50,9 @@ export function WebhookDialog({ title, hook, onClose, onSave }: WebhookDialogPro
         </label>
         <fieldset class="field plain">
           <legend class="label">Events</legend>
-          <div class="ticks">
+          <div class={css.ticks}>
             {events.map(([type, label]) => (
-              <label key={type} class="tick">
+              <label key={type} class={css.tick}>
                 <input
                   type="checkbox"
                   name="event"

@@ -1,14 +1,3 @@
-export type Webhook = {
-  id: string
-  url: string
-  events: string[]
-  description: string | null
-  /** When the receiver accepted the first delivery. */
-  confirmedAt: string | null
-  disabledAt: string | null
-  disabledReason: string | null
-}
-
 /** Whether a webhook receives events, as a shape, a colour and a word. */
 export const WebhookState = ({ disabled }: { disabled: boolean }) => (
   <span class="status">

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { patch, post, remove } from '../../api/client.ts'
+import type { Webhook } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { usePages } from '../../components/pages.tsx'
@@ -7,7 +8,8 @@ import type { Column } from '../../components/table.tsx'
 import { linkTo, place } from '../../state/url.ts'
 import { RevealedSecret } from './revealed-secret.tsx'
 import { List, SectionHead } from './section.tsx'
-import { type Webhook, WebhookState } from './webhook.tsx'
+import css from './settings.module.css'
+import { WebhookState } from './webhook.tsx'
 import { WebhookDeliveries } from './webhook-deliveries.tsx'
 import { WebhookDialog } from './webhook-dialog.tsx'
 
@@ -15,8 +17,8 @@ type Opened = { what: 'create' } | { what: 'edit' | 'delete'; hook: Webhook } | 
 
 /** Lists the organization's webhooks, or shows the deliveries of the selected one. */
 export function Webhooks({ org }: { org: string }) {
-  const path = `/orgs/${org}/webhooks`
-  const list = usePages<Webhook>(path, {})
+  const path = `/orgs/${org}/webhooks` as const
+  const list = usePages(path, {})
   const [opened, open] = useState<Opened | null>(null)
   const close = () => open(null)
   const done = () => {
@@ -24,7 +26,7 @@ export function Webhooks({ org }: { org: string }) {
     list.reload()
   }
   const chosen = list.items.find(({ id }) => id === place.value.params.webhook)
-  if (chosen) return <WebhookDeliveries path={`${path}/${chosen.id}`} hook={chosen} onChanged={list.reload} />
+  if (chosen) return <WebhookDeliveries org={org} hook={chosen} onChanged={list.reload} />
   return (
     <>
       <SectionHead title="Webhooks" about="The service sends events to your programs as signed HTTPS requests.">
@@ -40,7 +42,7 @@ export function Webhooks({ org }: { org: string }) {
           title="New webhook"
           onClose={close}
           onSave={async (body) => {
-            const { secret } = await call<{ secret: string }>(path, { method: 'POST', body })
+            const { secret } = await post(path, { body })
             open({ what: 'reveal', secret })
             list.reload()
           }}
@@ -52,7 +54,7 @@ export function Webhooks({ org }: { org: string }) {
           hook={opened.hook}
           onClose={close}
           onSave={async ({ url: _, ...body }) => {
-            await call(`${path}/${opened.hook.id}`, { method: 'PATCH', body })
+            await patch(`${path}/${opened.hook.id}`, { body })
             done()
           }}
         />
@@ -73,12 +75,12 @@ export function Webhooks({ org }: { org: string }) {
           danger
           onClose={close}
           onSubmit={async () => {
-            await call(`${path}/${opened.hook.id}`, { method: 'DELETE' })
+            await remove(`${path}/${opened.hook.id}`)
             done()
           }}
         >
           <p>
-            <code class="long">{opened.hook.url}</code>
+            <code class={css.long}>{opened.hook.url}</code>
           </p>
           <p>Pending deliveries are deleted too.</p>
         </Dialog>
@@ -92,10 +94,10 @@ const columnsOf = (open: (opened: Opened) => void): Column<Webhook>[] => [
     title: 'Webhook',
     cell: ({ id, url, description, disabledReason }) => (
       <>
-        <a class="long" href={linkTo('settings', { section: 'webhooks', webhook: id })}>
+        <a class={css.long} href={linkTo('settings', { section: 'webhooks', webhook: id })}>
           {description ?? url}
         </a>
-        {description ? <div class="hint long">{url}</div> : null}
+        {description ? <div class={`hint ${css.long}`}>{url}</div> : null}
         {disabledReason ? <div class="hint">{disabledReason}</div> : null}
       </>
     ),

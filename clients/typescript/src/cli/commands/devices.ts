@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { components } from '../../openapi.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
-import { collect, readInput } from '../input.ts'
+import { collect, readTable } from '../input.ts'
 import { openSession } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -116,7 +116,7 @@ type ImportOptions = { atomic?: boolean; tokens?: boolean }
 
 async function importDevices(file: string, { atomic, tokens }: ImportOptions, command: Command): Promise<void> {
   const session = openSession(command)
-  const body = await readInput(file)
+  const body = await readTable(file)
   const word = (value: boolean | undefined) => (value ? 'true' : 'false')
   const query = { orgId: await session.organizationId(), atomic: word(atomic), tokens: word(tokens) } as const
   const isNdjson = body.trimStart().startsWith('{')
@@ -140,8 +140,8 @@ async function importDevices(file: string, { atomic, tokens }: ImportOptions, co
     return parts.join('\n')
   })
   if (failed.length === 0) return
-  const rows = failed.map(({ index, code, detail }) => [index + 1, code, detail])
-  throw new CommandError(`${failed.length} rows failed:\n${table(['ROW', 'CODE', 'DETAIL'], rows)}`, exitCodes.refused)
+  const rows = failed.map(({ line, code, detail }) => [line, code, detail])
+  throw new CommandError(`${failed.length} rows failed:\n${table(['LINE', 'CODE', 'DETAIL'], rows)}`, exitCodes.refused)
 }
 
 type ExportOptions = { format: 'csv' | 'ndjson'; tag?: string[]; status?: Status }

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
-import { readInput } from '../input.ts'
-import { readRoute } from '../route-file.ts'
+import { RouteFileError } from '../../route/position.ts'
+import { readRouteFile } from '../../route/route-file.ts'
+import { CommandError, exitCodes } from '../exit-codes.ts'
+import { readBytes } from '../input.ts'
 import { openSession } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -16,12 +18,11 @@ export function addForecastCommand(program: Command): void {
 async function forecast(file: string, { plmn }: { plmn?: string }, command: Command): Promise<void> {
   const { client, print } = openSession(command)
   const { org } = command.optsWithGlobals<{ org?: string }>()
-  const path = readRoute(await readInput(file))
-  const body = { path, ...(plmn && { plmn }), ...(org && { orgId: org }) }
+  const body = { path: await readPath(file), ...(plmn && { plmn }), ...(org && { orgId: org }) }
   const { segments, summary, lengthM, ...rest } = await client.post('/fleet/forecast', { body })
   print({ ...rest, lengthM, segments, summary }, () => {
     const lines = [
-      `Length ${km(lengthM)}, with data ${km(summary.knownM)}, poor ${km(summary.poorM)}, dead ${km(summary.deadM)}.`,
+      `Length ${km(lengthM)}${rest.stretches ? ` in ${rest.stretches.length} parts` : ''}, with data ${km(summary.knownM)}, poor ${km(summary.poorM)}, dead ${km(summary.deadM)}.`,
       summary.recommendedPlmn ? `Recommended operator: ${summary.recommendedPlmn}.` : 'No operator is recommended.',
       table(
         ['DEAD FROM', 'TO', 'LENGTH'],
@@ -31,6 +32,17 @@ async function forecast(file: string, { plmn }: { plmn?: string }, command: Comm
     ]
     return lines.join('\n')
   })
+}
+
+/** Reads the lines of a route file. Says on the standard error what was left out. */
+async function readPath(file: string) {
+  try {
+    const { lines, notes } = readRouteFile(await readBytes(file))
+    for (const note of notes) process.stderr.write(`${note}\n`)
+    return { type: 'MultiLineString' as const, coordinates: lines }
+  } catch (error) {
+    throw error instanceof RouteFileError ? new CommandError(error.message, exitCodes.usage) : error
+  }
 }
 
 const km = (metres: number): string => `${(metres / 1_000).toFixed(1)} km`

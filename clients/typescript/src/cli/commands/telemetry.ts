@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { nearText } from '../../near.ts'
 import type { components } from '../../openapi.ts'
 import { pause } from '../../retrying-fetch.ts'
 import { allOf } from '../all-of.ts'
@@ -13,6 +14,16 @@ type Kind = Item['kind']
 export function addTelemetryCommands(program: Command): void {
   const telemetry = program.command('telemetry').description('What a router reported.')
   telemetry.command('latest <device>').description('Print the newest sample of each kind.').action(printLatest)
+  telemetry
+    .command('data-use <device>')
+    .description('Print what each modem and interface received and sent.')
+    .option('--since <minutes>', 'the last minutes', '1440')
+    .action(printDataUse)
+  telemetry
+    .command('trips <device>')
+    .description('Print where the router drove, the newest trip first.')
+    .option('--since <minutes>', 'trips that began in the last minutes', '1440')
+    .action(printTrips)
   telemetry
     .command('tail <device>')
     .description('Print samples as they arrive, until Ctrl-C.')
@@ -40,6 +51,47 @@ async function printLatest(reference: string, _options: object, command: Command
     ),
   )
 }
+
+async function printDataUse(reference: string, { since }: { since: string }, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { modelSegment, deviceId: await findDeviceId(session, reference) }
+  const params = { path, query: { sinceMinutes: Number(since) } }
+  const used = await session.client.get('/api/{modelSegment}/{deviceId}/telemetry/data-use', { params })
+  session.print(used, () =>
+    table(
+      ['MODEM', 'INTERFACE', 'RECEIVED MB', 'SENT MB'],
+      used.items.map((item) => [item.modem, item.interface, megabytes(item.rxBytes), megabytes(item.txBytes)]),
+      'The router sent no counters.',
+    ),
+  )
+}
+
+const megabytes = (bytes: number | null) => bytes && (bytes / 1e6).toFixed(1)
+
+async function printTrips(reference: string, { since }: { since: string }, command: Command): Promise<void> {
+  const session = openSession(command)
+  const query = { deviceId: await findDeviceId(session, reference), sinceMinutes: Number(since) }
+  const trips = await allOf(session.client.list('/fleet/trips', { params: { query } }))
+  session.print(trips, () =>
+    table(
+      ['DEPARTED', 'ARRIVED', 'KM', 'MINUTES', 'WITHOUT SERVICE', 'RSRP DBM', 'FROM', 'TO'],
+      trips.map((trip) => [
+        trip.departedAt,
+        trip.arrivedAt ?? 'under way',
+        (trip.distanceM / 1_000).toFixed(1),
+        Math.round(trip.durationS / 60),
+        trip.noServiceS === null ? null : `${Math.round(trip.noServiceS)} s`,
+        trip.rsrpP50Dbm,
+        placeText(trip.from),
+        placeText(trip.to),
+      ]),
+      'The router made no trip.',
+    ),
+  )
+}
+
+const placeText = ({ lat, lon, near }: components['schemas']['TripEnd']) =>
+  near ? nearText(near) : `${lat.toFixed(5)},${lon.toFixed(5)}`
 
 type TailOptions = { kind?: Kind; since: string; once?: boolean }
 

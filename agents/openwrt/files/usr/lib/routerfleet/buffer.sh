@@ -9,8 +9,13 @@ BATCH_LINES=300
 # Returns batches that were saved before a restart, and starts.
 open_buffer() {
 	mkdir -p "$BUFFER_DIR"
-	[ -d "$SAVED_DIR" ] && cp "$SAVED_DIR"/*.gz "$BUFFER_DIR/" 2>/dev/null && rm -rf "$SAVED_DIR"
-	return 0
+	local saved name
+	for saved in "$SAVED_DIR"/*.gz; do
+		name=$(basename "$saved")
+		# Without a restart of the router, the batch itself is still there.
+		[ ! -e "$saved" ] || [ -e "$BUFFER_DIR/$name" ] || cp "$saved" "$BUFFER_DIR/A${name#[AB]}"
+	done
+	rm -rf "$SAVED_DIR"
 }
 
 # Adds the samples on stdin. `save` can compress the open batch at the same time, and removes it afterwards.
@@ -31,14 +36,17 @@ close_batch() {
 	drop_lock buffer
 }
 
-# The name of a batch sorts by age.
+# The name of a batch sorts by age: those of an earlier start begin with A. The first line says of which start it is.
 compress_batch() {
 	[ -s "$OPEN_BATCH" ] || return 0
 	local sequence
 	sequence=$(($(cat "$BUFFER_DIR/sequence" 2>/dev/null || echo 0) + 1))
 	echo "$sequence" >"$BUFFER_DIR/sequence"
-	gzip -c "$OPEN_BATCH" >"$BUFFER_DIR/batch.new" &&
-		mv "$BUFFER_DIR/batch.new" "$BUFFER_DIR/$(date +%s)-$(printf '%06d' "$sequence").gz" && rm -f "$OPEN_BATCH"
+	{
+		printf '{"boot":"%s"}\n' "$(boot_id)"
+		cat "$OPEN_BATCH"
+	} | gzip -c >"$BUFFER_DIR/batch.new" &&
+		mv "$BUFFER_DIR/batch.new" "$BUFFER_DIR/B$(printf '%010d-%06d' "$(uptime_s)" "$sequence").gz" && rm -f "$OPEN_BATCH"
 }
 
 buffer_kb() { du -sk "$BUFFER_DIR" | cut -f1; }
@@ -60,8 +68,18 @@ oldest_batch() { ls "$BUFFER_DIR"/*.gz 2>/dev/null | head -n 1; }
 send_buffer() {
 	local batch
 	close_batch
+	# Its answer has the time.
+	[ -n "$(clock_offset)" ] || call clock GET /livez 10
 	while batch=$(oldest_batch) && [ -n "$batch" ]; do
-		call report POST /telemetry 60 -H 'Content-Type: application/x-ndjson' -H 'Content-Encoding: gzip' --data-binary "@$batch"
+		zcat "$batch" | date_samples >"$RUN_DIR/report.ndjson"
+		if [ ! -s "$RUN_DIR/report.ndjson" ]; then
+			log "discarded $(basename "$batch"): the time of its samples is not known"
+			rm -f "$batch"
+			continue
+		fi
+		gzip -f "$RUN_DIR/report.ndjson"
+		call report POST /telemetry 60 -H 'Content-Type: application/x-ndjson' -H 'Content-Encoding: gzip' \
+			--data-binary "@$RUN_DIR/report.ndjson.gz"
 		case $HTTP_STATUS in
 		202)
 			JOBS_PENDING=$(flatten <"$RUN_DIR/answer.report" | value_of jobsPending)
@@ -80,9 +98,16 @@ send_buffer() {
 	done
 }
 
-# Copies the buffer to flash. Only at a stop, because flash wears out.
+# Copies the buffer to flash. Only at a stop, because flash wears out. Samples get their times, if these are known: after a
+# restart, the time since the start of the router says nothing.
 save_buffer() {
+	local batch saved
 	close_batch
 	[ -n "$(oldest_batch)" ] || return 0
-	mkdir -p "$SAVED_DIR" && cp "$BUFFER_DIR"/*.gz "$SAVED_DIR/" && sync
+	mkdir -p "$SAVED_DIR"
+	for batch in "$BUFFER_DIR"/*.gz; do
+		saved=$SAVED_DIR/$(basename "$batch")
+		if [ -n "$(clock_offset)" ]; then zcat "$batch" | date_samples | gzip -c >"$saved"; else cp "$batch" "$saved"; fi
+	done
+	sync
 }

@@ -15,7 +15,9 @@ member() {
 	fi
 }
 
-sample() { [ -n "$3" ] && printf '{"kind":"%s","ts":%s000%s}\n' "$1" "$2" "$3"; }
+# Prints a sample that has members. $2: seconds since the start of the router, which become a time when the sample is sent.
+# $3: members  $4: members that say what the sample is about
+sample() { [ -n "$3" ] && printf '{"kind":"%s","at":%s%s%s}\n' "$1" "$2" "${4:-}" "$3"; }
 
 collect_system() {
 	local now=$1 used
@@ -33,121 +35,89 @@ collect_system() {
 # The version of the firmware.
 release() { sed -n "s/^DISTRIB_RELEASE=['\"]\{0,1\}\([^'\"]*\).*/\1/p" "$RELEASE_FILE" 2>/dev/null; }
 
-# uqmi before April 2024 reports ten times the SNR of LTE. Once a value is out of range, all are divided by ten.
-snr_of() {
-	case $1 in '' | *[!0-9.-]*) return ;; esac
-	awk -v snr="$1" 'BEGIN { exit !(snr > 40 || snr < -23) }' && touch "$RUN_DIR/snr-tenths"
-	if [ -e "$RUN_DIR/snr-tenths" ]; then awk -v snr="$1" 'BEGIN { print snr / 10 }'; else printf '%s' "$1"; fi
-}
-
-collect_uqmi() {
-	local now=$1 signal serving rat='' mcc mnc
-	signal=$(limited 10 uqmi -s -t 5000 -d "$MODEM_DEVICE" --get-signal-info 2>/dev/null | flatten)
-	[ -n "$signal" ] || {
-		collect_uplink "$now"
-		return
-	}
-	serving=$(limited 10 uqmi -s -t 5000 -d "$MODEM_DEVICE" --get-serving-system 2>/dev/null | flatten) || serving=
-	field() { printf '%s\n' "$signal" | value_of "$1"; }
-	served() { printf '%s\n' "$serving" | value_of "$1"; }
-	case $(field type) in
-	lte) rat=lte ;;
-	5gnr) rat=nr-sa ;;
-	wcdma) rat=umts ;;
-	gsm) rat=gsm ;;
-	esac
-	mcc=$(served plmn_mcc)
-	mnc=$(served plmn_mnc)
-	# uqmi prints the MNC as a number. Two digits are usual.
-	[ ${#mnc} -eq 1 ] && mnc=0$mnc
-	sample cellular "$now" "$(
-		member rat "$rat" text
-		member rssiDbm "$(field rssi)"
-		member rsrpDbm "$(field rsrp)"
-		member rsrqDb "$(field rsrq)"
-		member sinrDb "$(snr_of "$(field snr)")"
-		member plmn "$mcc$mnc" text
-		member operatorName "$(served plmn_description)" text
-	)"
-	case $(served registration) in
-	registered) registration=home && [ "$(served roaming)" = true ] && registration=roaming ;;
-	searching) registration=searching ;;
-	registering_denied) registration=denied ;;
-	not_registered) registration=not_registered ;;
-	*) registration= ;;
-	esac
-	sample connection "$now" "$(
-		member registration "$registration" text
-		member rat "$rat" text
-		member plmn "$mcc$mnc" text
-		member operatorName "$(served plmn_description)" text
-		wan_members
-	)"
-}
-
-# The service reads the output of ModemManager itself; see `POST /adapters/modemmanager`. Here it is mapped, to be buffered.
-collect_mmcli() {
-	local now=$1 signal modem rat='' technology
-	signal=$(limited 10 mmcli -m any -J --signal-get 2>/dev/null | flatten)
-	[ -n "$signal" ] || {
-		collect_uplink "$now"
-		return
-	}
-	modem=$(limited 10 mmcli -m any -J 2>/dev/null | flatten) || modem=
-	field() { printf '%s\n' "$signal" | value_of "modem.signal.$1" | grep -v '^--$'; }
-	state() { printf '%s\n' "$modem" | value_of "modem.$1" | grep -v '^--$'; }
-	for technology in 5g lte umts gsm; do
-		[ -n "$(field $technology.rsrp)$(field $technology.rssi)$(field $technology.rscp)" ] && break
+# Reports all modems. One that does not answer is reported with its interface alone. A router without modems reports its uplink.
+collect_modems() {
+	local list known='' names modems tool id name answered=' '
+	NETWORK=$(limited 5 ubus call network.interface dump 2>/dev/null | flatten)
+	[ "$MODEM" = none ] || known=$(cat "$STATE_DIR/modems" 2>/dev/null)
+	# At most 16, as many as the service takes.
+	list=$(list_modems | awk '$3 in seen || (++modems <= 16) { seen[$3]; print }')
+	names=$(printf '%s\n' "$list" | awk 'NF && !seen[$3]++ { print $3 }')
+	modems=$(printf '%s\n' "$names" | grep -c .)
+	while read -r tool id name; do
+		case $answered in *" $name "*) continue ;; esac
+		case $tool in uqmi | mmcli) "collect_$tool" "$id" "$name" && answered="$answered$name " ;; esac
+	done <<-EOF
+		$list
+	EOF
+	for name in ${names:-$(absent_modem)}; do
+		case $answered in *" $name "*) continue ;; esac
+		# While all of several modems are away, the uplink belongs to none of them.
+		case "$name $known" in '-- '*' '*) continue ;; esac
+		sample connection "$(uptime_s)" "$(uplink_members "$name")" "$(member modem "$name" text)"
 	done
-	case $technology in
-	5g) [ -n "$(field lte.rsrp)" ] && rat=nr-nsa || rat=nr-sa ;;
-	*) [ -n "$(field $technology.rsrp)$(field $technology.rssi)$(field $technology.rscp)" ] && rat=$technology ;;
-	esac
-	sample cellular "$now" "$(
-		member rat "$rat" text
-		if [ "$rat" = nr-nsa ]; then
-			member nrRsrpDbm "$(field 5g.rsrp)"
-			member nrRsrqDb "$(field 5g.rsrq)"
-			member nrSinrDb "$(field 5g.snr)"
-			technology=lte
-		fi
-		member rssiDbm "$(field $technology.rssi)"
-		member rsrpDbm "$(field $technology.rsrp)"
-		member rsrqDb "$(field $technology.rsrq)"
-		member sinrDb "$(field $technology.snr)"
-		member plmn "$(state 3gpp.operator-code)" text
-		member operatorName "$(state 3gpp.operator-name)" text
-	)"
-	sample connection "$now" "$(
-		member registration "$(state 3gpp.registration-state)" text
-		member rat "$rat" text
-		wan_members "$(state generic.state)"
-	)"
+	# Only a new name is written, because flash wears out.
+	for name in $names; do
+		case " $known -- " in *" $name "*) continue ;; esac
+		echo $names | write_file "$STATE_DIR/modems"
+		break
+	done
 }
 
-# The uplink of a router without a modem, or whose modem does not answer.
-collect_uplink() { sample connection "$1" "$(wan_members)"; }
+# Prints the name of the only modem that the router had, so that its rows stay the same while it is away, as at the start of the
+# router; `--` if there is none or more.
+absent_modem() {
+	case $known in '' | *' '*) echo -- ;; *) echo "$known" ;; esac
+}
 
-# $1: the state of the modem, which says more about an uplink that is down
-wan_members() {
+# Prints the members of the uplink of a modem: its own interfaces, or `wan_interface` if it is the only modem, or there is none.
+# $1: name  $2: the state of the modem, which says more about an uplink that is down
+uplink_members() {
 	local status device
-	status=$(limited 5 ubus call "network.interface.$WAN_INTERFACE" status 2>/dev/null | flatten)
+	status=$(printf '%s\n' "$NETWORK" | interfaces_of "$1")
+	[ -n "$status" ] || [ "$modems" -gt 1 ] ||
+		status=$(limited 5 ubus call "network.interface.$WAN_INTERFACE" status 2>/dev/null | flatten)
 	device=$(printf '%s\n' "$status" | value_of l3_device)
 	case $(printf '%s\n' "$status" | value_of up) in
 	true) member state connected text ;;
-	false) member state "${1:-disconnected}" text ;;
-	*) member state "${1:-}" text ;;
+	false) member state "${2:-disconnected}" text ;;
+	*) member state "${2:-}" text ;;
 	esac
 	member interface "$device" text
 	member wanIp "$(printf '%s\n' "$status" | value_of ipv4-address.0.address)" text
 	member uptimeS "$(printf '%s\n' "$status" | value_of uptime)"
-	member rxBytes "$(cat "/sys/class/net/$device/statistics/rx_bytes" 2>/dev/null)"
-	member txBytes "$(cat "/sys/class/net/$device/statistics/tx_bytes" 2>/dev/null)"
+	member rxBytes "$(cat "$SYS/class/net/$device/statistics/rx_bytes" 2>/dev/null)"
+	member txBytes "$(cat "$SYS/class/net/$device/statistics/tx_bytes" 2>/dev/null)"
+}
+
+# Prints what the flattened list of interfaces on stdin says about those of a modem: of several, the first that is up, and what it
+# lacks from the others, because netifd keeps the address in an interface of its own. $1: name
+interfaces_of() {
+	# A modem that divides its interface has the parts as its upper ones.
+	awk -F '\t' -v devices=" $1 $(cd "$SYS/class/net/$1" 2>/dev/null && echo upper_* | sed 's/upper_//g') " '
+		match($1, /^interface\.[0-9]+\./) {
+			number = substr($1, 11, RLENGTH - 11) + 0
+			last = number
+			value[number, substr($1, RLENGTH + 1)] = $2
+		}
+		END {
+			names = split("up l3_device uptime ipv4-address.0.address", name, " ")
+			for (wanted = 1; wanted >= 0; wanted--)
+				for (number = 0; number <= last; number++) {
+					device = value[number, "l3_device"]
+					if (device == "") device = value[number, "device"]
+					if (device == "" || !index(devices, " " device " ") || (value[number, "up"] == "true") != wanted) continue
+					value[number, "l3_device"] = device
+					for (i = 1; i <= names; i++)
+						if (found[i] == "") found[i] = value[number, name[i]]
+				}
+			for (i = 1; i <= names; i++) if (found[i] != "") print name[i] "\t" found[i]
+		}'
 }
 
 # The newest position that gpsd reports within five seconds.
 collect_gpsd() {
-	local now=$1 report fix=
+	local report fix=
 	command -v gpspipe >/dev/null || return 0
 	report=$(limited 8 gpspipe -w -n 12 -x 5 2>/dev/null | grep '"class":"TPV"' | tail -n 1 | flatten) || return 0
 	field() { printf '%s\n' "$report" | value_of "$1"; }
@@ -157,11 +127,11 @@ collect_gpsd() {
 	3) fix=3d ;;
 	*) return 0 ;;
 	esac
-	sample location "$now" "$(
+	# The report is a second old at most. The receiver's own date can be wrong by 1024 weeks.
+	sample location "$(uptime_s)" "$(
 		member fix "$fix" text
 		member source gnss text
 		if [ "$fix" != none ]; then
-			member fixTs "$(field time)" text
 			member lat "$(field lat)"
 			member lon "$(field lon)"
 			member altitudeM "$(field altMSL)"
@@ -173,15 +143,8 @@ collect_gpsd() {
 }
 
 collect() {
-	local now
-	now=$(date +%s)
-	# Without the time, a sample would be stored at a wrong place. It is set a few seconds after the uplink is up.
-	[ "$now" -gt 1735689600 ] || return 0
-	collect_system "$now"
-	case ${MODEM:-$(command -v uqmi >/dev/null && [ -e "$MODEM_DEVICE" ] && echo uqmi)} in
-	uqmi) collect_uqmi "$now" ;;
-	none) collect_uplink "$now" ;;
-	*) if command -v mmcli >/dev/null; then collect_mmcli "$now"; else collect_uplink "$now"; fi ;;
-	esac
-	collect_gpsd "$now"
+	grep -qs ' service$' "$RUN_DIR/clock" || ask_chrony
+	collect_system "$(uptime_s)"
+	collect_modems
+	collect_gpsd
 }

@@ -8,8 +8,6 @@ record() {
 	printf '%s %s %s %s\n%s\n' "$JOB_ID" "$JOB_ATTEMPT" "$1" "$(boot_id)" "$2" | write_file "$RECORD"
 }
 
-boot_id() { cat "$PROC/sys/kernel/random/boot_id"; }
-
 read_record() {
 	[ -s "$RECORD" ] || return 1
 	read -r JOB_ID JOB_ATTEMPT PHASE JOB_BOOT <"$RECORD"

@@ -1,0 +1,45 @@
+import type { Clock } from '#core/clock'
+import { createCoverageLists } from '#fleet-map/coverage/coverage-lists'
+import { createDeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
+import { createRouteCells } from '#fleet-map/coverage/route-cells'
+import { createSignalTrends } from '#fleet-map/coverage/signal-trends'
+import { createDwellLists } from '#fleet-map/dwells/dwell-lists'
+import { createGpsAnswers } from '#fleet-map/gps/gps-answers'
+import { createLiveMaps } from '#fleet-map/live/live-maps'
+import { cacheBytes } from '#fleet-map/memory-limits'
+import { createRevisions } from '#fleet-map/revisions'
+import { createSelections } from '#fleet-map/selection/selections'
+import { createGpsStreams } from '#fleet-map/streams/gps-streams'
+import { createTileSources } from '#fleet-map/tiles/tile-sources'
+import { createTowns } from '#fleet-map/towns/towns'
+import type { Logger } from '#http/request-log'
+import type { FairPool } from '#postgres/fair-pool'
+import type { Readers } from '#questdb/copies/readers'
+import { createDwellSignals } from '#questdb/fleet/dwell-signals'
+
+/** Everything that the fleet routes read. All callers of a process share it. */
+export type FleetMaps = ReturnType<typeof createFleetMaps>
+
+export function createFleetMaps(parts: {
+  pools: FairPool
+  readers: Readers
+  clock: Clock
+  logger: Pick<Logger, 'error'>
+}) {
+  const sources = { ...parts, revisions: createRevisions(), dwellSignals: createDwellSignals() }
+  const fleet = {
+    revisions: sources.revisions,
+    live: createLiveMaps(sources),
+    coverage: createCoverageLists(sources),
+    deadZones: createDeadZoneLists(parts),
+    routeCells: createRouteCells(parts),
+    signalTrends: createSignalTrends(parts),
+    dwells: createDwellLists(sources),
+    dwellSignals: sources.dwellSignals,
+    selections: createSelections(sources.revisions, cacheBytes),
+    answers: createGpsAnswers(parts.clock),
+    tiles: createTileSources(parts.clock),
+    towns: createTowns((error) => parts.logger.error({ err: error }, 'towns_unreadable')),
+  }
+  return { ...fleet, streams: createGpsStreams({ fleet, readers: parts.readers }) }
+}

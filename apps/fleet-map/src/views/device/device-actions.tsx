@@ -1,0 +1,121 @@
+import { useRef, useState } from 'preact/hooks'
+import { all, patch, post } from '../../api/client.ts'
+import type { Device } from '../../api/schemas.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { useResource } from '../../components/resource.ts'
+import { goTo, linkTo } from '../../state/url.ts'
+
+/** Creates a reboot job for one device. */
+export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: () => void }) => (
+  <Dialog
+    title={`Reboot ${device.name}?`}
+    submitLabel="Reboot"
+    onClose={onClose}
+    onSubmit={async () => {
+      await post(`/devices/${device.id}/jobs`, { body: { kind: 'reboot' } })
+      onClose()
+    }}
+  >
+    <p>
+      The router receives the job when it next connects. If it does not connect within one hour, the job expires and the
+      router does not reboot.
+    </p>
+  </Dialog>
+)
+
+/** Applies one of the organization's profiles to one device. */
+export function ApplyDialog({ device, onClose }: { device: Device; onClose: () => void }) {
+  const select = useRef<HTMLSelectElement>(null)
+  const profiles = useResource(`profiles ${device.organizationId}`, () => all(`/orgs/${device.organizationId}/configs`))
+  const fitting = (profiles.value ?? []).filter((profile) => profile.model === null || profile.model === device.model)
+  return (
+    <Dialog
+      title={`Apply a profile to ${device.name}`}
+      submitLabel="Apply"
+      onClose={onClose}
+      onSubmit={async () => {
+        const batch = await post(`/orgs/${device.organizationId}/configs/${select.current?.value}/apply`, {
+          body: { deviceIds: [device.id] },
+        })
+        onClose()
+        goTo('jobs', { batch: batch.id, org: device.organizationId })
+      }}
+    >
+      <label class="field">
+        <span>Profile</span>
+        <select class="input" ref={select} required>
+          {fitting.map((profile) => (
+            <option key={profile.id} value={profile.id}>
+              {profile.name} (version {profile.version})
+            </option>
+          ))}
+        </select>
+      </label>
+      {profiles.value && fitting.length === 0 ? (
+        <p class="label">No profile is available for the model {device.model}.</p>
+      ) : null}
+    </Dialog>
+  )
+}
+
+type ConfirmDisableProps = { device: Device; onClose: () => void; onChanged: () => void }
+
+/** Disables a device, or enables a disabled one. */
+export function ConfirmDisable({ device, onClose, onChanged }: ConfirmDisableProps) {
+  const isDisabled = device.status === 'disabled'
+  return (
+    <Dialog
+      title={`${isDisabled ? 'Enable' : 'Disable'} ${device.name}?`}
+      submitLabel={isDisabled ? 'Enable' : 'Disable'}
+      danger={!isDisabled}
+      onClose={onClose}
+      onSubmit={async () => {
+        await patch(`/devices/${device.id}`, { body: { status: isDisabled ? 'offline' : 'disabled' } })
+        onChanged()
+      }}
+    >
+      <p>
+        {isDisabled
+          ? 'The service accepts reports of the router again.'
+          : 'The service rejects its reports and gives it no jobs until you enable it. Jobs that it has not taken are rejected.'}
+      </p>
+    </Dialog>
+  )
+}
+
+type ActionsProps = { device: Device; onReboot: () => void; onApply: () => void; reload: () => void }
+
+/** The actions on a device. */
+export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
+  const [asks, setAsks] = useState(false)
+  const disabled = device.status === 'disabled'
+  return (
+    <section>
+      <div class="toolbar">
+        <button type="button" class="button" onClick={onReboot} disabled={disabled}>
+          <Icon name="reboot" size={16} /> Reboot
+        </button>
+        <button type="button" class="button" onClick={onApply} disabled={disabled}>
+          Apply profile
+        </button>
+        <button type="button" class="button" onClick={() => setAsks(true)}>
+          {disabled ? 'Enable' : 'Disable'}
+        </button>
+        <a class="button" href={linkTo('device', { id: device.id })}>
+          Details
+        </a>
+      </div>
+      {asks ? (
+        <ConfirmDisable
+          device={device}
+          onClose={() => setAsks(false)}
+          onChanged={() => {
+            setAsks(false)
+            reload()
+          }}
+        />
+      ) : null}
+    </section>
+  )
+}

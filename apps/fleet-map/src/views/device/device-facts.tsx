@@ -1,0 +1,112 @@
+import { nearText } from '#client/near'
+import { get } from '../../api/client.ts'
+import { ago, duration, measured, moment } from '../../components/format.ts'
+import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { useResource } from '../../components/resource.ts'
+import { numberOf, type TimeRange, textOf } from '../../state/history.ts'
+import { linkTo } from '../../state/url.ts'
+import { pastQuery } from '../map/fleet-data.ts'
+
+/** A fact of a list with the class `facts`. */
+export const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+type DwellsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
+
+/** Lists where the device stood still, newest first. */
+export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
+  const window = range ? pastQuery({ range }) : { sinceMinutes }
+  const dwells = useResource(`dwells ${deviceId} ${JSON.stringify(window)}`, (signal) =>
+    get('/fleet/dwells', { signal, query: { deviceId, ...window, limit: 10 } }),
+  )
+  if (dwells.error) return null
+  const items = dwells.value?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <section>
+      <h2>Dwells</h2>
+      <ul style={{ display: 'grid', gap: 'var(--space-2)' }}>
+        {items.map((dwell) => (
+          <li key={dwell.id}>
+            <strong>{duration(dwell.durationS)}</strong>
+            <span class="label">
+              {dwell.places?.map(({ id, name }, index) => (
+                <span key={id}>
+                  {index === 0 ? ' in ' : ', '}
+                  <a style={{ textDecoration: 'underline' }} href={linkTo('alerts', { tab: 'places', place: id })}>
+                    {name}
+                  </a>
+                </span>
+              ))}
+              {!dwell.places && dwell.near ? ` ${nearText(dwell.near)}` : ''} from {moment(dwell.arrivedAt)}
+              {dwell.departedAt === null ? ', ongoing' : ''}
+              {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** The last reported connection and system values. */
+export function Health({
+  system,
+  connection,
+}: {
+  system: Record<string, unknown> | null
+  connection: Record<string, unknown> | null
+}) {
+  if (!system && !connection) return null
+  const uptimeS = numberOf(system?.uptimeS)
+  return (
+    <section>
+      <h2>Health</h2>
+      <dl class="facts">
+        <Fact name="Connection">
+          <span class="capitalized">{textOf(connection?.state) ?? '–'}</span>
+        </Fact>
+        <Fact name="Uptime">{uptimeS === null ? '–' : duration(uptimeS)}</Fact>
+        <Fact name="CPU / memory">
+          {measured(numberOf(system?.cpuPct), '%')} / {measured(numberOf(system?.memUsedPct), '%')}
+        </Fact>
+        <Fact name="Temperature">{measured(numberOf(system?.temperatureC), '°C')}</Fact>
+        <Fact name="Supply voltage">{measured(numberOf(system?.inputVoltageV), 'V', 1)}</Fact>
+        <Fact name="Firmware">{textOf(system?.firmware) ?? '–'}</Fact>
+      </dl>
+      {textOf(system?.fault) ? <div class="notice bad">Fault: {textOf(system?.fault)}</div> : null}
+    </section>
+  )
+}
+
+/** The device's newest jobs, updated every 5 seconds. */
+export function DeviceJobs({ deviceId }: { deviceId: string }) {
+  const jobs = useResource(
+    `jobs ${deviceId}`,
+    (signal) => get(`/devices/${deviceId}/jobs`, { signal, query: { limit: 5 } }),
+    { everyMs: 5_000 },
+  )
+  const items = jobs.value?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <section>
+      <h2>Jobs</h2>
+      <ul style={{ display: 'grid', gap: 'var(--space-2)' }}>
+        {items.map((job) => (
+          <li key={job.id} style={{ display: 'flex', gap: 'var(--space-2)', alignItems: 'center' }}>
+            <span class="swatch" style={{ background: jobLook[job.status].color }} />
+            <span style={{ marginRight: 'auto' }}>
+              {kindLabel[job.kind] ?? job.kind}: {jobLook[job.status].label}
+              {job.progress !== null && job.finishedAt === null ? ` (${job.progress} %)` : ''}
+            </span>
+            <span class="label">{ago(job.createdAt)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,81 @@
+import { nearText } from '#client/near'
+import type { DeadZone } from '../../api/schemas.ts'
+import { ago, duration, plural } from '../../components/format.ts'
+import { Icon } from '../../components/icon.tsx'
+import type { Resource } from '../../components/resource.ts'
+import { Failure, Loading } from '../../components/states.tsx'
+import { labelOperators, type Operator } from '../../state/operators.ts'
+import css from './map.module.css'
+
+type DeadZonesProps = {
+  zones: Resource<DeadZone[]>
+  operators: readonly Operator[]
+  selectedId: string | null
+  onSelect: (zone: DeadZone) => void
+  onClose: () => void
+}
+
+/** Lists the areas without usable service (`GET /fleet/dead-zones`), longest time without service first. */
+export function DeadZones({ zones, operators, selectedId, onSelect, onClose }: DeadZonesProps) {
+  return (
+    <aside class="device-panel floating" aria-label="Dead zones">
+      <header>
+        <div>
+          <h2>Dead zones</h2>
+          <p class="label">Areas with service for less than 90 % of the time, or with a signal too weak to use</p>
+        </div>
+        <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {zones.value ? (
+        <ZoneList zones={zones.value} operators={operators} selectedId={selectedId} onSelect={onSelect} />
+      ) : zones.error ? (
+        <Failure error={zones.error} retry={zones.reload} />
+      ) : (
+        <Loading label="Loading dead zones" />
+      )}
+    </aside>
+  )
+}
+
+type ZoneListProps = { zones: DeadZone[] } & Pick<DeadZonesProps, 'operators' | 'selectedId' | 'onSelect'>
+
+function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
+  const names = new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
+  const nameOf = (plmn: string | null) => names.get(plmn ?? '') ?? plmn
+  if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
+  return (
+    <ol class="ranking">
+      {zones.map((zone, index) => (
+        <li key={zone.id}>
+          <button type="button" aria-current={zone.id === selectedId} onClick={() => onSelect(zone)}>
+            <span class={css.rank}>{index + 1}</span>
+            <span>
+              <strong>
+                {isWithoutService(zone) ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
+              </strong>
+              {zone.near ? <span class="hint">{nearText(zone.near)}</span> : null}
+              <span class="hint">
+                {isWithoutService(zone) ? `Service ${served(zone)} % of the time` : 'Service, but an unusable signal'},{' '}
+                {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured {ago(zone.lastAt)}
+              </span>
+              {zone.bestPlmn ? (
+                <span class="hint">
+                  Best operator {nameOf(zone.bestPlmn)}, worst {nameOf(zone.worstPlmn)}
+                </span>
+              ) : null}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+// As the service: less than 90 % of the time makes a dead zone by itself.
+const isWithoutService = (zone: DeadZone): boolean => served(zone) < 90
+
+const secondsPerVote = 60
+const served = ({ samples, noServiceS }: DeadZone) =>
+  Math.floor((1 - noServiceS / secondsPerVote / Math.max(1, samples)) * 100)

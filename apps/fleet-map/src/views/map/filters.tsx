@@ -1,0 +1,255 @@
+import { useState } from 'preact/hooks'
+import { all, get } from '../../api/client.ts'
+import { count, plural } from '../../components/format.ts'
+import { Icon } from '../../components/icon.tsx'
+import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { useResource } from '../../components/resource.ts'
+import { TagFilter } from '../../components/tag-filter.tsx'
+import { canDrawMap } from '../../state/map-support.ts'
+import { labelOperators } from '../../state/operators.ts'
+import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import { linkTo, place, setParams } from '../../state/url.ts'
+import { OrganizationPicker } from '../shell/shell.tsx'
+import type { Hit, Overview, SearchResult } from './fleet-data.ts'
+import css from './map.module.css'
+import { showsPlaces } from './map-places.ts'
+import { SavedViews } from './saved-views.tsx'
+import { SearchHits } from './search-hits.tsx'
+import { TimeRangeFields } from './time-range-fields.tsx'
+
+const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm', 'none']
+
+type FiltersProps = {
+  overview: Overview
+  found: SearchResult | undefined
+  /** The number of places that the map can show. */
+  places?: number
+  /** Shows a device that the search found; without it, the hits are not listed. */
+  onHit?: ((hit: Hit) => void) | undefined
+}
+
+/** The filters of the map. Their values are kept in the address. */
+export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
+  const { devices: total, operators, hasCoverage } = overview
+  const [open, setOpen] = useState(false)
+  const { params } = place.value
+  const org = homeOrganizationId.value
+  return (
+    <aside class={`${css.mapFilters} floating`} data-open={open} aria-label="Filters">
+      <div class={css.mapFiltersHead}>
+        <DeviceCount overview={overview} shown={found?.hits.length ?? total} />
+        <button
+          type="button"
+          class={`button quiet icon ${css.narrowOnly}`}
+          aria-expanded={open}
+          aria-label={open ? 'Hide filters' : 'Show filters'}
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name="filter" />
+        </button>
+      </div>
+      <SearchField found={found} onHit={onHit} />
+      <WithoutPosition shown={total} />
+      {found && onHit ? <SearchHits found={found} selectedId={params.device ?? null} onSelect={onHit} /> : null}
+      <div class={css.optional}>
+        <OrganizationPicker allowAll />
+        <GroupField org={org} />
+        <div class="pair">
+          <Choice name="status" label="Status" options={deviceStatuses.map((one) => [one, statusLabel(one)])} />
+          <Choice
+            name="rat"
+            label="Radio technology"
+            options={rats.map((rat) => [rat, rat === 'none' ? 'No service' : rat.toUpperCase()])}
+          />
+        </div>
+        <div class="pair">
+          <Choice
+            name="plmn"
+            label="Operator"
+            options={labelOperators(operators).map(({ plmn, label }) => [plmn, label])}
+          />
+          <div class="field">
+            <span>Tag</span>
+            <TagFilter
+              label="Tag"
+              org={org}
+              value={params.tag ?? ''}
+              placeholder="Any"
+              onChange={(tags) => setParams({ tag: tags || null })}
+            />
+          </div>
+        </div>
+        <TimeRangeFields />
+        <MetricField />
+        {places > 0 ? <PlacesSwitch places={places} /> : null}
+        {hasCoverage ? null : <p class="label">Your plan does not include coverage.</p>}
+        {canDrawMap.value ? (
+          <div class="pair">
+            <PanelButton panel="dead-zones" label="Dead zones" />
+            <PanelButton panel="route" label="Route forecast" />
+          </div>
+        ) : null}
+        <SavedViews org={org} />
+        {canDrawMap.value ? <TableButton /> : null}
+      </div>
+    </aside>
+  )
+}
+
+function DeviceCount({ overview: { devices: total, phase }, shown }: { overview: Overview; shown: number }) {
+  return (
+    <p class={css.mapCount} aria-live="polite">
+      {phase === 'loading' && total === 0 ? (
+        'Loading devices …'
+      ) : (
+        <>
+          <strong>{count(shown)}</strong>
+          {shown !== total ? `of ${plural(total, 'device')}` : shown === 1 ? 'device on the map' : 'devices on the map'}
+        </>
+      )}
+      {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· Reconnecting</span> : null}
+    </p>
+  )
+}
+
+/** Searches devices. Enter shows the first hit, the down arrow goes to the list of hits. */
+const SearchField = ({ found, onHit }: Pick<FiltersProps, 'found' | 'onHit'>) => (
+  <input
+    class="input"
+    type="search"
+    placeholder="Find a device by name"
+    aria-label="Find a device by name"
+    value={place.value.params.q ?? ''}
+    onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
+    onKeyDown={(event) => {
+      const first = found?.hits[0]
+      if (event.key === 'Enter' && first) onHit?.(first)
+      if (event.key === 'ArrowDown') document.querySelector<HTMLElement>(`.${css.hits} button`)?.focus()
+    }}
+  />
+)
+
+type ChoiceProps = {
+  /** The parameter of the address. */
+  name: string
+  label: string
+  options: [value: string, label: string][]
+  /** The label of the empty choice. */
+  empty?: string
+}
+
+const Choice = ({ name, label, options, empty = 'Any' }: ChoiceProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <select
+      class="input"
+      value={place.value.params[name] ?? ''}
+      onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}
+    >
+      <option value="">{empty}</option>
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+function GroupField({ org }: { org: string }) {
+  const groups = useResource(`groups ${org}`, async () => (org ? all(`/orgs/${org}/groups`) : []))
+  const options = (groups.value ?? []).map(({ id, name, effectiveDeviceCount }): [string, string] => [
+    id,
+    `${name} (${count(effectiveDeviceCount)})`,
+  ])
+  return (
+    <Choice name="group" label="Group" options={options} empty={org ? 'All devices' : 'Choose an organization first'} />
+  )
+}
+
+const metrics = [
+  ['', 'RSRP'],
+  ['sinr', 'SINR'],
+  ['service', 'Service'],
+  ['off', 'Off'],
+] as const
+
+const MetricField = () => (
+  <fieldset class="field plain">
+    <legend class="label">Coverage</legend>
+    <div class="segmented">
+      {metrics.map(([metric, label]) => (
+        <button
+          key={metric}
+          type="button"
+          aria-pressed={(place.value.params.metric ?? '') === metric}
+          onClick={() => setParams({ metric: metric || null })}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  </fieldset>
+)
+
+/** Changes between the map and the table. */
+function TableButton() {
+  const isTable = place.value.params.as === 'table'
+  return (
+    <button type="button" class="button small" onClick={() => setParams({ as: isTable ? null : 'table' })}>
+      <Icon name={isTable ? 'map' : 'table'} size={14} /> {isTable ? 'Show map' : 'Show table'}
+    </button>
+  )
+}
+
+const filterNames = ['group', 'status', 'rat', 'plmn', 'tag', 'q']
+
+/** Mentions the devices that the map cannot show, while no filter hides others. */
+function WithoutPosition({ shown }: { shown: number }) {
+  const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
+  const { params } = place.value
+  const isFiltered = filterNames.some((name) => params[name])
+  const usage = useResource(
+    `usage ${org}`,
+    async (signal) => (org ? get(`/orgs/${org}/usage`, { signal }) : undefined),
+    { everyMs: 60_000 },
+  )
+  const missing = (usage.value?.devices.used ?? 0) - shown
+  if (isFiltered || missing <= 0 || shown === 0) return null
+  return (
+    <p class="label">
+      <a href={linkTo('devices')}>
+        {count(missing)} {missing === 1 ? 'device has' : 'devices have'} no position
+      </a>{' '}
+      in this time range
+    </p>
+  )
+}
+
+/** Shows or hides the places on the map. */
+function PlacesSwitch({ places }: { places: number }) {
+  const isOn = showsPlaces(place.value.params)
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={isOn} onChange={() => setParams({ places: isOn ? 'off' : null })} />
+      Places ({count(places)})
+    </label>
+  )
+}
+
+/** Opens or closes a panel of the map. */
+function PanelButton({ panel, label }: { panel: string; label: string }) {
+  const isOpen = place.value.params.panel === panel
+  return (
+    <button
+      type="button"
+      class="button small"
+      aria-pressed={isOpen}
+      onClick={() =>
+        setParams({ panel: isOpen ? null : panel, device: null, cell: null, place: null, zone: null, as: null })
+      }
+    >
+      {label}
+    </button>
+  )
+}

@@ -1,0 +1,208 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { FleetDevice } from '../../api/schemas.ts'
+import { Failure } from '../../components/states.tsx'
+import { useTitle } from '../../components/title.ts'
+import { type Bounds, maxClusterZoom } from '../../map/surface.ts'
+import { shadingOf } from '../../state/coverage.ts'
+import { canDrawMap } from '../../state/map-support.ts'
+import { addPoint, drawnRoute, finishRoute, route } from '../../state/route.ts'
+import { organizationId } from '../../state/session.ts'
+import { linkTo, place } from '../../state/url.ts'
+import { useCell } from './cell-data.ts'
+import { Filters } from './filters.tsx'
+import {
+  type Hit,
+  type Overview,
+  type SearchResult,
+  useFound,
+  useOverview,
+  useSelected,
+  useTileAddresses,
+} from './fleet-data.ts'
+import { FleetTable } from './fleet-table.tsx'
+import { Legend } from './legend.tsx'
+import css from './map.module.css'
+import { useMapCamera } from './map-camera.ts'
+import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
+import { MapPanel, SelectedDevice } from './map-panels.tsx'
+import {
+  closePanel,
+  type MapPlace,
+  readMapPlace,
+  selectCell,
+  selectDevice,
+  selectNothing,
+  selectPlace,
+} from './map-place.ts'
+import { showsPlaces, usePlaces } from './map-places.ts'
+import { MapSurface } from './map-surface.tsx'
+
+/** The start page: the fleet as a map or as a table. */
+export function MapView() {
+  const here = readMapPlace(place.value.params, organizationId.value)
+  const overview = useOverview(here)
+  const found = useFound(here)
+  if (overview.phase === 'refused' && overview.error)
+    return (
+      <Failure error={overview.error}>
+        {overview.error.status === 404 ? (
+          <a class="button" href={linkTo('map')}>
+            Clear all filters
+          </a>
+        ) : null}
+      </Failure>
+    )
+  return here.isTable || !canDrawMap.value ? (
+    <div class={css.mapAsTable}>
+      <Filters overview={overview} found={found} />
+      <FleetTable here={here} />
+    </div>
+  ) : (
+    <FleetMap here={here} overview={overview} found={found} />
+  )
+}
+
+const none: never[] = []
+
+type FleetMapProps = { here: MapPlace; overview: Overview; found: SearchResult | undefined }
+
+/** The map with its filters, and the panel of whatever is selected. */
+function FleetMap({ here, overview, found }: FleetMapProps) {
+  const chrome = useRef<HTMLDivElement>(null)
+  const selection = useSelected(here)
+  const { selected, isLoading, limitedBy } = selection
+  const deadZones = useDeadZones(here)
+  const places = usePlaces(here, showsPlaces(place.value.params))
+  const target = selected?.location
+    ? pointOf(selected.location)
+    : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
+  const isTargetLoading =
+    isLoading || (here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)
+  const home = target ?? (isTargetLoading || overview.phase === 'loading' ? undefined : overview.bounds)
+  const camera = useMapCamera(chrome, { home, selected, selectedId: here.deviceId })
+  const thresholds = useThresholds()
+  const { radio, trail } = useSelectedTrack(here, selection)
+  const cell = useCell(here)
+  const tiles = useTileAddresses(here, found, camera.isPlaced)
+  const { metric } = here
+  const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
+  const alone = found?.devices ?? none
+  const devices = useMemo(
+    () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
+    [alone, selected],
+  )
+  const seek = useSought(here, devices, (location) => camera.show(pointOf(location)))
+  useEscape(here)
+  useTitle(selected?.name ?? places.open?.name ?? '')
+  const showsRoute = here.panel === 'route' && !here.deviceId
+  const shown = found?.hits.length ?? overview.devices
+  return (
+    <div class={css.mapView}>
+      <MapSurface
+        start={camera.start}
+        devices={devices}
+        selectedId={here.deviceId}
+        tiles={tiles}
+        shading={shading}
+        trail={trail}
+        selectedCell={here.cellId}
+        zone={deadZones.cells}
+        areas={places.areas}
+        route={showsRoute ? drawnRoute.value : null}
+        drawing={showsRoute && route.value.drawing}
+        fit={camera.fit}
+        look={camera.look}
+        reveal={camera.reveal}
+        onMove={camera.onMove}
+        onSelectDevice={(id) => (id ? selectDevice(id) : selectNothing())}
+        onSelectCell={selectCell}
+        onSelectPlace={selectPlace}
+        onSelectCluster={(bounds) => camera.show(bounds, maxClusterZoom)}
+        onPoint={(lon, lat) => addPoint([lon, lat])}
+        onFinish={finishRoute}
+        onReady={camera.onReady}
+      />
+      <div class={css.mapChrome} ref={chrome}>
+        <Filters overview={overview} found={found} places={places.count} onHit={seek} />
+        {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (
+          <NoDevices isFiltered={isFilteredBy(here)} />
+        ) : null}
+        {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
+          <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
+        )}
+        {here.deviceId ? (
+          <SelectedDevice here={here} deviceId={here.deviceId} device={selected} radio={radio} limitedBy={limitedBy} />
+        ) : (
+          <MapPanel
+            here={here}
+            overview={overview}
+            camera={camera}
+            cell={cell}
+            openPlace={places.isLoading ? undefined : (places.open ?? null)}
+            zones={deadZones.zones}
+          />
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** Returns a function that selects a hit of the search. The map moves to the device as soon as its position is known. */
+function useSought(
+  here: MapPlace,
+  devices: readonly FleetDevice[],
+  show: (location: { lon: number; lat: number }) => void,
+): (hit: Hit) => void {
+  const [soughtId, setSoughtId] = useState<string | null>(null)
+  const sought = soughtId === here.deviceId ? devices.find(({ deviceId }) => deviceId === soughtId) : undefined
+  useEffect(() => {
+    if (!sought) return
+    // The panel of the device is open by now, and the map leaves it free.
+    if (sought.location) show(sought.location)
+    setSoughtId(null)
+  }, [sought])
+  return ({ deviceId }) => {
+    selectDevice(deviceId)
+    setSoughtId(deviceId)
+  }
+}
+
+/** Escape closes what is open on the map, except while a dialog or a route being drawn needs it. */
+function useEscape(here: MapPlace): void {
+  const isOpen = isPanelOpen(here)
+  useEffect(() => {
+    if (!isOpen) return
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog[open]')) return
+      if (route.value.drawing && here.panel === 'route' && !here.deviceId) return
+      closePanel(here)
+    }
+    addEventListener('keydown', close)
+    return () => removeEventListener('keydown', close)
+  }, [isOpen, here.deviceId, here.cellId, here.placeId, here.panel])
+}
+
+const isPanelOpen = ({ deviceId, cellId, placeId, panel }: MapPlace): boolean =>
+  Boolean(deviceId || cellId || placeId || panel)
+
+const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
+
+/** Whether something other than the time range hides devices. */
+const isFilteredBy = ({ filter: { group, tag, rat, plmn }, status, nameContains }: MapPlace): boolean =>
+  [group, tag, rat, plmn, status, nameContains].some((value) => value !== '')
+
+const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
+  <div class={`${css.mapEmpty} floating`} role="status">
+    <strong>{isFiltered ? 'No matching devices' : 'No devices in this time range'}</strong>
+    <p class="label">
+      {isFiltered
+        ? 'Change the search text or the filters, or choose a longer time range.'
+        : 'Devices appear here after their first report. Choose a longer time range.'}
+    </p>
+    {isFiltered ? (
+      <a class="button small" href={linkTo('map')}>
+        Clear all filters
+      </a>
+    ) : null}
+  </div>
+)

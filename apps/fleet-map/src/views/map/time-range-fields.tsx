@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+import { place, setParams } from '../../state/url.ts'
+import css from './map.module.css'
+
+const windows: { minutes: number; label: string }[] = [
+  { minutes: 60, label: 'Last hour' },
+  { minutes: 360, label: 'Last 6 hours' },
+  { minutes: 1_440, label: 'Last 24 hours' },
+  { minutes: 10_080, label: 'Last 7 days' },
+  { minutes: 43_200, label: 'Last 30 days' },
+]
+
+/** The start of a day in local time; 0 is today. */
+function startOfDay(daysAgo: number): Date {
+  const now = new Date()
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo)
+}
+
+/** A time as an input of the type `datetime-local` has it. */
+const localText = (iso: string | undefined): string => {
+  const date = new Date(iso ?? '')
+  if (Number.isNaN(date.getTime())) return ''
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+const isoOf = (text: string): string | null => (text === '' ? null : new Date(text).toISOString())
+
+/** Chooses the time range of the map: until now, yesterday, or between two times. */
+export function TimeRangeFields() {
+  const { window = '', from, to } = place.value.params
+  const [isCustom, setIsCustom] = useState(Boolean(from))
+  const [yesterday, today] = [startOfDay(1).toISOString(), startOfDay(0).toISOString()]
+  const value = from === yesterday && to === today ? 'yesterday' : from || isCustom ? 'custom' : window
+  const choose = (choice: string) => {
+    setIsCustom(choice === 'custom')
+    if (choice === 'yesterday') setParams({ window: null, from: yesterday, to: today, t: null })
+    else if (choice === 'custom')
+      setParams({ window: null, from: from ?? yesterday, to: to ?? new Date().toISOString(), t: null })
+    else setParams({ window: choice || null, from: null, to: null, t: null })
+  }
+  return (
+    <>
+      <label class="field">
+        <span>Time range</span>
+        <select class="input" value={value} onChange={(event) => choose(event.currentTarget.value)}>
+          {windows.map(({ minutes, label }) => (
+            <option key={minutes} value={minutes === 1_440 ? '' : String(minutes)}>
+              {label}
+            </option>
+          ))}
+          <option value="yesterday">Yesterday</option>
+          <option value="custom">Between two times</option>
+        </select>
+      </label>
+      {value === 'custom' ? (
+        <div class={css.timeRange}>
+          <label class="field">
+            <span>From</span>
+            <input
+              class="input"
+              type="datetime-local"
+              value={localText(from)}
+              onChange={(event) => setParams({ from: isoOf(event.currentTarget.value), t: null })}
+            />
+          </label>
+          <label class="field">
+            <span>To</span>
+            <input
+              class="input"
+              type="datetime-local"
+              value={localText(to)}
+              onChange={(event) => setParams({ to: isoOf(event.currentTarget.value), t: null })}
+            />
+          </label>
+        </div>
+      ) : null}
+    </>
+  )
+}

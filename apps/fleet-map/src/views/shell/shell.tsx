@@ -1,0 +1,129 @@
+import type { ComponentChildren } from 'preact'
+import { count } from '../../components/format.ts'
+import { Icon, type IconName } from '../../components/icon.tsx'
+import { Loading } from '../../components/states.tsx'
+import { alertCounts } from '../../state/alert-counts.ts'
+import { organizationId, organizations } from '../../state/session.ts'
+import { linkTo, place, setParams } from '../../state/url.ts'
+import { AccountMenu } from './account-menu.tsx'
+import { FirstRouter } from './first-router.tsx'
+import css from './shell.module.css'
+
+const views: { view: string; label: string; icon: IconName }[] = [
+  { view: 'map', label: 'Map', icon: 'map' },
+  { view: 'overview', label: 'Overview', icon: 'overview' },
+  { view: 'devices', label: 'Devices', icon: 'devices' },
+  { view: 'groups', label: 'Groups', icon: 'groups' },
+  { view: 'profiles', label: 'Profiles', icon: 'profiles' },
+  { view: 'jobs', label: 'Jobs', icon: 'jobs' },
+  { view: 'alerts', label: 'Alerts', icon: 'alerts' },
+  { view: 'settings', label: 'Settings', icon: 'settings' },
+]
+
+/** The page of a device belongs to the list of devices. */
+const sectionOf = (view: string) => (view === 'device' ? 'devices' : view)
+
+/** The frame around every view: navigation, account and organization. */
+export const Shell = ({ children }: { children: ComponentChildren }) => (
+  <div class={css.shell}>
+    <button type="button" class="skip-link" onClick={focusContent}>
+      Skip to content
+    </button>
+    <nav class={css.rail} aria-label="Views">
+      <img class={css.brand} src="./favicon.svg" alt="Routerfleet" />
+      {views.map(({ view, label, icon }) => (
+        <a key={view} href={linkTo(view)} aria-current={sectionOf(place.value.view) === view ? 'page' : undefined}>
+          <Icon name={icon} />
+          {label}
+          {view === 'alerts' ? <OpenAlerts /> : null}
+        </a>
+      ))}
+      <span class={css.spacer} />
+      <AccountMenu />
+    </nav>
+    <main class={css.content} id="content" tabIndex={-1}>
+      {children}
+      <FirstRouter />
+    </main>
+  </div>
+)
+
+/** The number of open alerts; nothing when there are none. */
+function OpenAlerts() {
+  const open = alertCounts.value?.open ?? 0
+  if (open === 0) return null
+  return (
+    <>
+      <span class={css.badge} aria-hidden="true">
+        {open > 99 ? '99+' : open}
+      </span>
+      <span class="visually-hidden">, {count(open)} open</span>
+    </>
+  )
+}
+
+// A link would change the part of the address after `#`, which names the view.
+function focusContent() {
+  document.getElementById('content')?.focus()
+}
+
+/** Replaces a view that needs an organization while none is chosen or available. */
+export const WithoutOrganization = () =>
+  organizations.value === undefined ? (
+    <Loading />
+  ) : organizations.value.length > 0 ? (
+    <ChooseOrganization />
+  ) : (
+    <div class="state" role="alert">
+      <strong>No organization</strong>
+      <p>
+        This view needs an organization, and you cannot read any. Ask an administrator for the scope{' '}
+        <code>org:read</code>.
+      </p>
+    </div>
+  )
+
+const mostOffered = 12
+
+/** Asks for the organization of a view. The address keeps the choice. */
+function ChooseOrganization() {
+  const list = organizations.value ?? []
+  return (
+    <div class="state">
+      <strong>Choose an organization</strong>
+      <p>You have access to several organizations. This view shows one at a time.</p>
+      <div class={css.chooseOrganization}>
+        {list.slice(0, mostOffered).map(({ id, name }) => (
+          <button key={id} type="button" class="button" onClick={() => setParams({ org: id })}>
+            {name}
+          </button>
+        ))}
+        {list.length > mostOffered ? <OrganizationPicker allowAll={false} /> : null}
+      </div>
+    </div>
+  )
+}
+
+/** Selects an organization. Renders nothing when there are fewer than two. */
+export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
+  const list = organizations.value ?? []
+  if (list.length < 2) return null
+  return (
+    <label class="field organization">
+      <span>Organization</span>
+      <select
+        class="input"
+        value={organizationId.value}
+        required={!allowAll}
+        onChange={(event) => setParams({ org: event.currentTarget.value || null, group: null })}
+      >
+        <option value="">{allowAll ? 'All organizations' : 'Choose …'}</option>
+        {list.map((organization) => (
+          <option key={organization.id} value={organization.id}>
+            {organization.name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

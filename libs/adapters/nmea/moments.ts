@@ -1,0 +1,89 @@
+import { isPlausible, withoutRollover } from '../clock.ts'
+import { nearestDay } from '../times.ts'
+import type { SentenceFacts } from './fields.ts'
+
+/** The sentences of one time of day, and the date that one of them has. */
+export type NmeaMoment = {
+  ofDayMs: number | undefined
+  midnightMs: number | undefined
+  /** The fields of each type of sentence. */
+  sentences: Record<string, Record<string, string>>
+}
+
+/** What decides whether a sentence belongs to the moment before it. */
+type Timed = Omit<SentenceFacts, 'fields'> & { type: string }
+
+/**
+ * Returns a function that is called with each sentence of a stream, and returns whether the sentence begins another moment. A
+ * sentence without a time belongs to the moment before it, unless its type has a time and the moment has that type already:
+ * a receiver that does not know the time repeats its sentences without one.
+ */
+export function createMomentBoundaries(): (sentence: Timed) => boolean {
+  let current: Pick<SentenceFacts, 'ofDayMs' | 'midnightMs'> = {}
+  let types = new Set<string>()
+  const differs = (sent: number | undefined, known: number | undefined) =>
+    sent !== undefined && known !== undefined && sent !== known
+  return ({ type, isTimed, ofDayMs, midnightMs }) => {
+    const isLater = differs(ofDayMs, current.ofDayMs) || differs(midnightMs, current.midnightMs)
+    const isRepeated = isTimed && ofDayMs === undefined && types.has(type)
+    const begins = isLater || isRepeated
+    if (begins) {
+      types = new Set()
+      current = {}
+    }
+    current = { ofDayMs: current.ofDayMs ?? ofDayMs, midnightMs: current.midnightMs ?? midnightMs }
+    types.add(type)
+    return begins
+  }
+}
+
+/** Joins the sentences of an upload into moments, in the order of the upload. */
+export function createMoments(): {
+  add(type: string, facts: SentenceFacts): void
+  list(): readonly NmeaMoment[]
+} {
+  const begins = createMomentBoundaries()
+  const moments: NmeaMoment[] = []
+  return {
+    add(type, { fields, ...timed }) {
+      const { ofDayMs, midnightMs } = timed
+      const last = begins({ type, ...timed }) ? undefined : moments.at(-1)
+      const moment = last ?? { ofDayMs: undefined, midnightMs: undefined, sentences: {} }
+      if (!last) moments.push(moment)
+      moment.ofDayMs ??= ofDayMs
+      moment.midnightMs ??= midnightMs
+      // Of several constellations, the first sentence of a type has the position.
+      if (!moment.sentences[type] && Object.keys(fields).length > 0) moment.sentences[type] = fields
+    },
+    list: () => moments,
+  }
+}
+
+/**
+ * Returns the time of each moment. A moment has its own date, else the day nearest to the moment before it, or after it if
+ * none before has a date. Without any date, it is the day nearest to the receipt. A date that cannot be right only dates its
+ * own moment.
+ */
+export function timesOf(moments: readonly NmeaMoment[], receivedAtMs: number): (number | undefined)[] {
+  const own = moments.map(({ ofDayMs, midnightMs }) =>
+    ofDayMs === undefined || midnightMs === undefined ? undefined : midnightMs + ofDayMs,
+  )
+  const trusted = own.map((ownMs) => {
+    const ms = ownMs === undefined ? undefined : withoutRollover(ownMs, receivedAtMs)
+    return ms !== undefined && isPlausible(ms, receivedAtMs) ? ms : undefined
+  })
+  const times: (number | undefined)[] = [...own]
+  const firstDated = trusted.findIndex((ms) => ms !== undefined)
+  const dateFrom = (index: number, nearMs: number): number => {
+    const { ofDayMs } = moments[index] ?? {}
+    if (ofDayMs === undefined) return trusted[index] ?? nearMs
+    times[index] ??= nearestDay(ofDayMs, nearMs)
+    return trusted[index] ?? (own[index] === undefined ? (times[index] ?? nearMs) : nearMs)
+  }
+  let nearMs = trusted[firstDated] ?? receivedAtMs
+  for (let index = (firstDated < 0 ? moments.length : firstDated) - 1; index >= 0; index--)
+    nearMs = dateFrom(index, nearMs)
+  nearMs = trusted[firstDated] ?? receivedAtMs
+  for (let index = Math.max(0, firstDated); index < moments.length; index++) nearMs = dateFrom(index, nearMs)
+  return times
+}

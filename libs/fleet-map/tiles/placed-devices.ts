@@ -1,0 +1,114 @@
+import { createBuckets } from '#fleet-map/live/buckets'
+import type { OrganizationMap } from '#fleet-map/live/organization-map'
+import { type MapFilter, matches, shownLocation, shownSignal } from '#fleet-map/selection/filter'
+import type { GroupMembers } from '#fleet-map/selection/group-members'
+import {
+  createDeviceTable,
+  type DeviceReference,
+  type DeviceTable,
+  type PlacedDevice,
+  placedDevice,
+} from '#fleet-map/tiles/device-table'
+import { createIndexLevels, type IndexLevels } from '#fleet-map/tiles/index-levels'
+import { createOverview, type OverviewKeeper } from '#fleet-map/tiles/overview'
+
+/** Selects the devices of an index. `members` is replaced by `setMembers`. */
+export type IndexFilter = Pick<MapFilter, 'tags' | 'rat' | 'plmn' | 'members'> & { status?: string | undefined }
+
+/** The map of an organization, and how far back positions count. */
+export type IndexedMap = { map: OrganizationMap; windowMs: number }
+
+/** The devices of some maps that have a position and match a filter: their table, and what is counted from it. */
+export type PlacedDevices = {
+  table: DeviceTable
+  levels: IndexLevels
+  overview: OverviewKeeper
+  /** Brings a device's row up to date, and notes the change for the levels. */
+  refresh(map: number, ordinal: number, nowMs: number): void
+  /** Devices with data that left the window since the last call. */
+  expired(nowMs: number): DeviceReference[]
+  /** Replaces the members of the filter's group. Returns the devices that may have joined or left. */
+  setMembers(members: GroupMembers): DeviceReference[]
+  bytes(): number
+}
+
+export function createPlacedDevices(maps: readonly IndexedMap[], filter: IndexFilter): PlacedDevices {
+  const table = createDeviceTable(maps.length)
+  const levels = createIndexLevels(table)
+  const overview = createOverview()
+  /** Rows by the second at which data of the device leaves the window. */
+  const expiries = createBuckets()
+  let expiredToS: number | undefined
+  let { members } = filter
+  return {
+    ...{ table, levels, overview },
+    refresh(index, ordinal, nowMs) {
+      const indexed = maps[index]
+      if (!indexed) return
+      const after = placeOf(indexed, ordinal, { ...filter, members }, nowMs)
+      const row = after ? table.rowOf(index, ordinal) : table.knownRow(index, ordinal)
+      if (row === undefined) return
+      const before = table.placed(row)
+      levels.change(row, before, after?.device)
+      overview.change(before, after?.device)
+      if (after?.plmn) overview.operator(after.plmn, after.operatorName)
+      table.place(row, after?.device)
+      if (after) expiries.place(row, Math.floor((after.oldestMs + indexed.windowMs) / 1_000) + 1)
+      else expiries.remove(row)
+    },
+    expired(nowMs) {
+      const nowS = Math.floor(nowMs / 1_000)
+      const due: DeviceReference[] = []
+      for (let second = (expiredToS ?? nowS) + 1; second <= nowS; second++) {
+        expiries.forEach(second, (row) => due.push(table.deviceOf(row)))
+      }
+      expiredToS = nowS
+      return due
+    },
+    setMembers(next) {
+      if (next === members) return []
+      const before = members
+      members = next
+      return maps.flatMap(({ map }, index) =>
+        [...maybeChanged(map, before, next)].map(({ ordinal }) => ({ map: index, ordinal })),
+      )
+    },
+    bytes: () => table.bytes() + expiries.bytes() + levels.bytes(),
+  }
+}
+
+/** A device that the index has. `oldestMs` is the time of its oldest data. */
+type IndexedDevice = { device: PlacedDevice; oldestMs: number; plmn: string | null; operatorName: string | null }
+
+/** The place, the age and the operator of a device; undefined if the index does not have it. */
+function placeOf(
+  { map, windowMs }: IndexedMap,
+  ordinal: number,
+  { status, ...filter }: IndexFilter,
+  nowMs: number,
+): IndexedDevice | undefined {
+  const state = map.deviceAt(ordinal)
+  if (!state || (status !== undefined && state.entry.status !== status)) return undefined
+  const fromMs = nowMs - windowMs
+  if (!matches(state, fromMs, filter)) return undefined
+  const location = shownLocation(state, fromMs)
+  if (!location) return undefined
+  const signal = shownSignal(state, fromMs)
+  return {
+    device: placedDevice(location, state.entry.status, signal?.quality),
+    oldestMs: Math.min(location.tsMs, signal?.tsMs ?? Number.POSITIVE_INFINITY),
+    plmn: signal?.plmn ?? null,
+    operatorName: signal?.operatorName ?? null,
+  }
+}
+
+/** The devices of a map that may have joined or left a group. */
+function maybeChanged(map: OrganizationMap, before: GroupMembers | undefined, after: GroupMembers) {
+  if (before?.group.smartTags.join() !== after.group.smartTags.join()) return map.devices()
+  return [...symmetricDifference(before.explicitIds, after.explicitIds)].flatMap((id) => map.device(id) ?? [])
+}
+
+function* symmetricDifference(a: ReadonlySet<string>, b: ReadonlySet<string>): Generator<string> {
+  for (const item of a) if (!b.has(item)) yield item
+  for (const item of b) if (!a.has(item)) yield item
+}

@@ -1,0 +1,157 @@
+import type { TimeRange } from '#telemetry/position/device-alignment'
+import type { CellularRow } from '#telemetry/report/rows'
+import { byTimeAndModem, maxModems } from '#telemetry/report/sources'
+
+/*
+ * A row without service counts for the operator that its modem lost: its own, else that of the SIM, else that of the modem's
+ * newest row with service in the 24 hours before, if the SIM is the same. Without this, an operator that is never there would
+ * look perfect.
+ */
+
+/** The SIM that a modem used from a time on. */
+export type SimUse = { fromMs: number; iccid: string | null; simSlot: number | null }
+
+type Served = { tsMs: number; plmn: string }
+
+/** What is known of a modem's service: plain JSON data of limited size. */
+export type ModemService = {
+  modem: string | null
+  /** The newest row with service and operator. Null if there was none for a day, undefined if it is not known. */
+  served: Served | null | undefined
+  /** In order of time. */
+  sims: SimUse[]
+  /** Time of the newest row whose operator depends on `served`. */
+  lostMs: number
+}
+
+const dayMs = 86_400_000
+const maxSims = 4
+
+const isServed = ({ rat }: CellularRow): boolean => rat !== 'none'
+
+/** Whether only earlier rows tell for which operator the row counts. */
+const isLost = (row: CellularRow): boolean => !isServed(row) && row.plmn === null && row.simPlmn === null
+
+/** Returns the entry of a modem, the newest first in the list. The least recently used one beyond the limit leaves. */
+function serviceOf(known: ModemService[], modem: string | null): ModemService {
+  const at = known.findIndex((service) => service.modem === modem)
+  if (at === 0) return known[0] as ModemService
+  const [service = { modem, served: undefined, sims: [], lostMs: 0 }] = at > 0 ? known.splice(at, 1) : []
+  known.unshift(service)
+  known.length = Math.min(known.length, maxModems)
+  return service
+}
+
+/** Notes the SIM of a modem. */
+export function noteSim(known: ModemService[], modem: string | null, use: SimUse): void {
+  const { sims } = serviceOf(known, modem)
+  const at = sims.findLastIndex(({ fromMs }) => fromMs <= use.fromMs)
+  const before = sims[at]
+  if (before && before.iccid === use.iccid && before.simSlot === use.simSlot) return
+  sims.splice(at + 1, 0, use)
+  if (sims.length > maxSims) sims.shift()
+}
+
+const simAt = (sims: readonly SimUse[], tsMs: number): SimUse | undefined =>
+  sims.findLast(({ fromMs }) => fromMs <= tsMs)
+
+/** Two uses are of different SIMs if their serials or, without those, their slots say so. */
+function isOtherSim(a: SimUse | undefined, b: SimUse | undefined): boolean {
+  if (!a || !b) return false
+  if (a.iccid !== null && b.iccid !== null) return a.iccid !== b.iccid
+  return a.simSlot !== null && b.simSlot !== null && a.simSlot !== b.simSlot
+}
+
+function lostOperator({ served, sims }: ModemService, { tsMs }: CellularRow): string | null {
+  if (!served || tsMs - served.tsMs > dayMs) return null
+  return isOtherSim(simAt(sims, served.tsMs), simAt(sims, tsMs)) ? null : served.plmn
+}
+
+/**
+ * Sets `lostPlmn` of a report's rows, and takes them into `known`. Returns the times whose rows may have another operator,
+ * because data arrived late or is not known: align them again.
+ */
+export function findLostOperators(known: ModemService[], samples: readonly CellularRow[]): TimeRange[] {
+  const dirty: TimeRange[] = []
+  for (const row of samples.length > 1 ? [...samples].sort(byTimeAndModem) : samples) {
+    const { tsMs, plmn } = row
+    if (isServed(row)) {
+      if (plmn === null) continue
+      const service = serviceOf(known, row.modem)
+      if (service.lostMs >= tsMs) dirty.push({ fromMs: tsMs, toMs: Math.min(service.lostMs, tsMs + dayMs) })
+      if (!service.served || tsMs > service.served.tsMs) service.served = { tsMs, plmn }
+    } else if (isLost(row)) {
+      const service = serviceOf(known, row.modem)
+      const isKnown = service.served === null || (service.served !== undefined && service.served.tsMs <= tsMs)
+      if (isKnown) row.lostPlmn = lostOperator(service, row)
+      else dirty.push({ fromMs: tsMs, toMs: tsMs })
+      service.lostMs = Math.max(service.lostMs, tsMs)
+    } else if (plmn === null) row.lostPlmn = row.simPlmn
+  }
+  return dirty
+}
+
+/**
+ * Sets `lostPlmn` of earlier rows that are written again, from what is known by now. Returns the times of those that only storage
+ * can tell.
+ */
+export function renewLostOperators(known: ModemService[], rows: readonly CellularRow[]): TimeRange[] {
+  const dirty: TimeRange[] = []
+  for (const row of rows) {
+    if (row.lostPlmn !== null || !isLost(row)) continue
+    const service = serviceOf(known, row.modem)
+    if (service.served === undefined || (service.served !== null && service.served.tsMs > row.tsMs))
+      dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
+    else row.lostPlmn = lostOperator(service, row)
+  }
+  return dirty
+}
+
+/** A pass over stored rows in order of time. */
+export type LostOperatorPass = {
+  /** Returns whether the row's operator depends on rows and SIMs from before, which `remember` has not told yet. */
+  needsPast(row: CellularRow): boolean
+  /** Tells what was stored before the pass, and the SIMs until its end. */
+  remember(past: readonly StoredService[]): void
+  /** Returns the row with the operator that its modem lost, or the same row if it has it. */
+  place(row: CellularRow): CellularRow
+  /** What is known of a modem after the rows so far. */
+  servedOf(modem: string | null): Served | null | undefined
+}
+
+/** The newest row with service of a modem before a time, and its SIMs in order of time. */
+export type StoredService = { modem: string | null; served: Served | null; sims: SimUse[] }
+
+export function createLostOperatorPass(): LostOperatorPass {
+  const services = new Map<string | null, ModemService>()
+  let past: readonly StoredService[] | undefined
+  const serviceIn = (modem: string | null): ModemService => {
+    let service = services.get(modem)
+    if (!service) {
+      service = { modem, served: undefined, sims: [], lostMs: 0 }
+      services.set(modem, service)
+    }
+    return service
+  }
+  return {
+    needsPast: (row) => past === undefined && isLost(row),
+    remember(stored) {
+      past = stored
+      for (const { modem, served, sims } of stored) {
+        const service = serviceIn(modem)
+        service.served ??= served
+        service.sims = sims
+      }
+    },
+    place(row) {
+      const { tsMs, plmn } = row
+      if (isServed(row)) {
+        if (plmn !== null) serviceIn(row.modem).served = { tsMs, plmn }
+        return row
+      }
+      const lostPlmn = plmn === null ? (row.simPlmn ?? lostOperator(serviceIn(row.modem), row)) : null
+      return lostPlmn === row.lostPlmn ? row : { ...row, lostPlmn }
+    },
+    servedOf: (modem) => services.get(modem)?.served ?? (past ? null : undefined),
+  }
+}

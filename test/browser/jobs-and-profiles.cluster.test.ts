@@ -1,0 +1,195 @@
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
+import { createJobRouters, type JobRouters } from './job-routers.ts'
+import { browserSession } from './session.ts'
+
+// Tests jobs and firmware on the page, with routers that the tests drive through the device edge; and config profiles: the form,
+// conflicts, versions and the way back to one.
+
+const minute = 60_000
+vi.setConfig({ testTimeout: 2 * minute })
+const { product, read } = browserSession()
+
+const facts = (page: Page) => page.getByRole('main')
+const stage = (page: Page, number: number) =>
+  page
+    .getByRole('list', { name: 'Stages' })
+    .getByRole('listitem')
+    .nth(number - 1)
+
+/** The routers report the end of their jobs as soon as they get them. */
+const runJobs = (routers: JobRouters, count: number, status: 'succeeded' | 'failed', detail: string) => {
+  let ran = 0
+  return expect
+    .poll(
+      async () => {
+        ran += await routers.runJobs(status, detail)
+        return ran
+      },
+      { timeout: minute },
+    )
+    .toBe(count)
+}
+
+test('rolls firmware out in two stages: the first one fails, is resumed, and the rest follows', async () => {
+  const routers = await createJobRouters(product(), 4)
+  const { page } = await read('#/jobs', { key: routers.key, expectedStatuses: [400] })
+  await page.getByRole('link', { name: 'Firmware' }).click()
+  await page.getByText('No firmware yet').waitFor()
+  await page.getByRole('button', { name: 'Add firmware' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add firmware' })
+  await dialog.getByLabel('Version').fill('7.2.1')
+  await dialog.getByLabel('Address (https)').fill('https://10.0.0.7/rx-500.bin')
+  await dialog.getByLabel('SHA-256').fill('a'.repeat(64))
+  await dialog.getByLabel(/^Models/).fill('RX-500')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByLabel('Address (https)').fill('https://downloads.example.com/rx-500.bin?signature=hidden')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  const row = page.getByRole('table', { name: 'Firmware' }).getByRole('row', { name: /7\.2\.1/ })
+  await row.waitFor()
+  expect(await row.textContent()).not.toContain('signature')
+
+  await row.getByRole('link', { name: 'Roll out' }).click()
+  await page.getByRole('button', { name: 'In stages' }).click()
+  await page.getByLabel('Size of stage 1').fill('1')
+  await page.getByRole('button', { name: 'Remove stage 2' }).click()
+  await page.getByLabel('Limit (% of the devices so far)').fill('50')
+  await page.getByText('Stage 1: 1 · Stage 2: 4').waitFor()
+  await page.getByRole('button', { name: 'Firmware update: 5 devices' }).click()
+
+  await page.getByRole('heading', { name: 'Jobs / Firmware update' }).waitFor()
+  const text = () => facts(page).textContent()
+  expect(await text()).toContain('Firmware 7.2.1')
+  expect(await text()).toContain('Group Ferries')
+  expect(await text()).toContain('Anna')
+  await page.getByText('1 device skipped').click()
+  await page.getByRole('list', { name: 'Skipped devices' }).getByText('The job does not support the model').waitFor()
+
+  await runJobs(routers, 1, 'failed', 'Not enough flash memory.')
+  await page.getByText('paused: too many failures').waitFor()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.getByRole('table', { name: 'Jobs of this batch' }).getByText('Not enough flash memory.').waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(await stage(page, 2).textContent()).toContain('Waiting')
+  expect(await routers.runJobs('succeeded', 'Running 7.2.1.')).toBe(0)
+
+  await page.getByRole('button', { name: 'Resume' }).click()
+  const confirm = page.getByRole('dialog', { name: 'Resume this batch?' })
+  await confirm.getByText('Failures so far: 1.').waitFor()
+  await confirm.getByRole('button', { name: 'Resume' }).click()
+  await runJobs(routers, 3, 'succeeded', 'Running 7.2.1.')
+  await page.getByText('3 of 4 succeeded · finished').waitFor()
+  await expect.poll(() => stage(page, 2).textContent()).toContain('Finished')
+  await expect.poll(() => page.getByText('Running 7.2.1.').count()).toBe(3)
+})
+
+test('lists the reboot of a single device, and cancels it after a confirmation', async () => {
+  const routers = await createJobRouters(product(), 1)
+  const { items } = await product().call<{ items: { id: string; name: string }[] }>(
+    'GET',
+    '/devices?q=Ferry 1',
+    undefined,
+    routers.key,
+  )
+  const ferry = items.find(({ name }) => name === 'Ferry 1')
+  await product().call('POST', `/devices/${ferry?.id}/jobs`, { kind: 'reboot' }, routers.key)
+  const { page } = await read('#/jobs', { key: routers.key })
+  const row = page.getByRole('table', { name: 'Jobs' }).getByRole('row', { name: /Reboot.*Ferry 1/ })
+  await row.getByRole('link', { name: 'Reboot' }).click()
+  await page.getByRole('heading', { name: 'Jobs / Reboot: Ferry 1' }).waitFor()
+  await page.getByRole('button', { name: 'Cancel job' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Cancel the job of Ferry 1?' })
+  await dialog.getByRole('button', { name: 'Cancel job' }).click()
+  await page.getByRole('table', { name: 'History of this job' }).getByText('Cancelled').waitFor()
+  await page.getByRole('button', { name: 'Retry' }).waitFor()
+})
+
+test('reboots a device that the keyboard alone finds and chooses', async () => {
+  const routers = await createJobRouters(product(), 2)
+  const { page } = await read('#/jobs', { key: routers.key })
+  await page.getByRole('link', { name: 'New job' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Devices', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel(/^Name, serial or model/).focus()
+  await page.keyboard.type('ferry ')
+  const found = page.getByRole('checkbox', { name: /^Ferry/ })
+  // The results appear while the reader types, and the space stays.
+  await expect.poll(() => found.count()).toBe(3)
+  await page.keyboard.type('2')
+  await expect.poll(() => found.count()).toBe(1)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Space')
+  await page.getByText('Selected: Ferry 2').waitFor()
+  await page.getByRole('button', { name: 'Reboot: 1 device' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
+  await runJobs(routers, 1, 'succeeded', 'Rebooted.')
+  await page.getByText('1 of 1 succeeded · finished').waitFor()
+})
+
+async function newOrganization() {
+  const { call, adminKey } = product()
+  const { id } = await call<{ id: string }>('POST', '/orgs', { name: 'Ferries', plan: 'pro' }, adminKey)
+  const { key } = await call<{ key: string }>(`POST`, `/orgs/${id}/api-keys`, { name: 'Anna', role: 'admin' }, adminKey)
+  return { id, key }
+}
+
+test('creates a profile with the form, changes it, compares the versions, and rolls back', async () => {
+  const { key } = await newOrganization()
+  const { page, answers } = await read('#/profiles', { key })
+  await page.getByRole('button', { name: 'New profile' }).click()
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.textContent()).not.toMatch(/change-me|passphrase/)
+  await dialog.getByLabel('Name', { exact: true }).fill('Depot')
+  await dialog.getByLabel('Wi-Fi: Network name (SSID)').fill('depot')
+  await dialog.getByLabel('Wi-Fi: Password').fill('correct horse')
+  await dialog.getByLabel('Wi-Fi: Enabled').selectOption('On')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Profiles / Depot' }).waitFor()
+  await expect.poll(() => page.title()).toBe('Depot · Profiles · Routerfleet')
+  await page.getByText('No device runs this profile yet.').waitFor()
+
+  await page.getByRole('button', { name: 'Edit' }).click()
+  expect(await dialog.getByLabel('Wi-Fi: Password').inputValue()).toBe('')
+  await dialog.getByLabel('Wi-Fi: Network name (SSID)').fill('yard')
+  await dialog.getByLabel('Reports: Interval in seconds').fill('30')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Version 2, any model').waitFor()
+  const differences = page.getByRole('table', { name: 'Differences' })
+  await differences.getByRole('row', { name: 'wifi.ssid depot yard' }).waitFor()
+  await differences.getByRole('row', { name: 'reporting.everySeconds Not set 30' }).waitFor()
+  expect(await differences.getByRole('row').count()).toBe(3)
+
+  await page.getByRole('button', { name: 'Roll back' }).click()
+  await page.getByRole('dialog', { name: 'Roll back to version 1?' }).getByRole('button', { name: 'Roll back' }).click()
+  await page.getByText('Version 3, any model').waitFor()
+  await page.getByLabel('Compare with').selectOption('1')
+  await page.getByText('The two versions have the same content.').waitFor()
+  expect(await answers()).not.toContain('correct horse')
+})
+
+test('shows a conflict when somebody else changed the profile, and saves after loading it', async () => {
+  const { id, key } = await newOrganization()
+  const { call } = product()
+  const { id: profileId } = await call<{ id: string }>(
+    'POST',
+    `/orgs/${id}/configs`,
+    { name: 'Depot', settings: { wifi: { ssid: 'depot' } } },
+    key,
+  )
+  const { page } = await read(`#/profiles?profile=${profileId}`, { key, expectedStatuses: [412] })
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog')
+  const ssid = dialog.getByLabel('Wi-Fi: Network name (SSID)')
+  await ssid.fill('mine')
+  await call('PATCH', `/orgs/${id}/configs/${profileId}`, { settings: { wifi: { ssid: 'theirs' } } }, key)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Somebody else changed this profile').waitFor()
+  await dialog.getByRole('button', { name: 'Load the current version' }).click()
+  await expect.poll(() => ssid.inputValue()).toBe('theirs')
+  await ssid.fill('mine')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Version 3, any model').waitFor()
+})
