@@ -4,6 +4,7 @@ import { forEachInSlices } from '#core/slices'
 import type { Reader } from '#questdb/copies/readers'
 import type { QuestdbSql } from '#questdb/server/sql'
 import type { VoteFilter } from '#questdb/votes/coverage-source'
+import { momentsAround } from '#questdb/votes/moments'
 import { type PackedArea, readPackedVotes } from '#questdb/votes/packed-votes'
 import { votersOfCells } from '#questdb/votes/route-voters'
 import { signalTallies } from '#questdb/votes/signal-tallies'
@@ -91,13 +92,14 @@ async function readForecasts(
   filters: readonly VoteFilter[],
   chains: readonly Chain[],
 ): Promise<Map<string, CountedForecast>> {
-  const [voters, packed] = await Promise.all([
+  const [voters, moments, packed] = await Promise.all([
     votersOfCells(questdb, filters, finestCells(chains)),
+    momentsAround(questdb, filters, chains, forecastResolutions),
     readPackedVotes(questdb, filters, chains),
   ])
   const forecasts = new Map<string, CellForecast>()
   const forecast = (chain: Chain, tallies: CellTallies) => {
-    forecasts.set(chain[0] ?? '', forecastCell(chain, tallies))
+    forecasts.set(chain[0] ?? '', forecastCell(chain, tallies, moments))
   }
   const addUp = async (areas: readonly PackedArea[]) => {
     for (const area of areas) await area.addUp(forecast)

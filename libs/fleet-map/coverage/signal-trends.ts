@@ -5,8 +5,8 @@ import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
 import { momentsByStep, stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/votes/signal-trend'
 import { enoughVotes } from '#telemetry/coverage/dead-zones'
+import { addMoments, type Moments, noMoments } from '#telemetry/coverage/moments'
 import {
-  type Moments,
   type SignalSummary,
   type SignalVotes,
   summarizeSignal,
@@ -56,7 +56,7 @@ export function createSignalTrends({ pools, clock }: { pools: FairPool; clock: C
       steps: summaries(
         byStep,
         ({ stepMs }) => stepMs,
-        (stepMs) => sumOfMoments(momentsOf.get(stepMs) ?? []),
+        (stepMs) => (momentsOf.get(stepMs) ?? []).reduce(addMoments, noMoments),
       )
         .map(([fromMs, summary]) => ({ fromMs, ...summary }))
         .sort((a, b) => a.fromMs - b.fromMs),
@@ -81,12 +81,3 @@ const summaries = <Votes extends SignalVotes, Key>(
   keyOf: (votes: Votes) => Key,
   momentsOf?: (key: Key) => Moments,
 ) => [...Map.groupBy(votes, keyOf)].map(([key, group]) => [key, summarizeSignal(group, momentsOf?.(key))] as const)
-
-const sumOfMoments = (all: readonly Moments[]): Moments =>
-  all.reduce(
-    (sum, { moreVotes, moreDark }) => ({
-      moreVotes: sum.moreVotes + moreVotes,
-      moreDark: sum.moreDark + moreDark,
-    }),
-    { moreVotes: 0, moreDark: 0 },
-  )

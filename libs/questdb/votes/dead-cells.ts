@@ -9,16 +9,10 @@ import {
   noneBelow,
   type ZoneOperator,
 } from '#telemetry/coverage/dead-zones'
-import {
-  momentParts,
-  parentCell,
-  unionOf,
-  type VoteFilter,
-  voteParts,
-  voterSource,
-  voteSource,
-} from './coverage-source.ts'
+import { countMoments, type Moments, noMoments } from '#telemetry/coverage/moments'
+import { parentCell, unionOf, type VoteFilter, voteParts, voterSource, voteSource } from './coverage-source.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
+import { momentsByCell } from './moments.ts'
 
 // Zones beyond this limit have too little time without service to matter.
 const maxDeadCells = 20_000
@@ -30,10 +24,7 @@ const votesWhere = (condition: string) => `sum(CASE WHEN ${condition} THEN votes
 type CellVotes = Omit<DeadCell, 'darkMoments'> &
   Moments & { inService: number; withRsrp: number; weakRsrp: number; withSinr: number; weakSinr: number }
 
-/** What a cell's votes count beyond its moments. */
-type Moments = { moreVotes: number; moreDark: number }
-
-const darkMoments = ({ samples, inService, moreDark }: CellVotes): number => samples - inService - moreDark
+const darkMoments = (cell: CellVotes): number => countMoments(cell, cell).dark
 
 /**
  * Cells of resolution 9 that, with the votes of all filters together, have at least 5 votes and
@@ -44,7 +35,7 @@ const darkMoments = ({ samples, inService, moreDark }: CellVotes): number => sam
  */
 export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<DeadCell[]> {
   if (filters.length === 0) return []
-  const moments = await momentsByCell(questdb, filters)
+  const moments = await momentsByCell(questdb, filters, deadZoneResolution)
   const cells =
     filters.some(({ deviceIds }) => deviceIds) && filters.length > 1
       ? await mergedVotes(questdb, filters)
@@ -60,31 +51,14 @@ export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilte
 }
 
 function isDead(cell: CellVotes): boolean {
-  const { samples, moreVotes, withRsrp, weakRsrp, withSinr, weakSinr } = cell
+  const { samples, withRsrp, weakRsrp, withSinr, weakSinr } = cell
   if (samples < enoughVotes) return false
-  const moments = samples - moreVotes
+  const { moments, dark } = countMoments(cell, cell)
   return (
-    moments - darkMoments(cell) < deadServiceRatio * moments ||
+    moments - dark < deadServiceRatio * moments ||
     (withRsrp > 0 && 2 * weakRsrp >= withRsrp) ||
     (withSinr > 0 && 2 * weakSinr >= withSinr)
   )
-}
-
-/** The cells in which several modems of a device voted in the same minute. */
-async function momentsByCell(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<Map<string, Moments>> {
-  const moments = new Map<string, Moments>()
-  for (const source of filters.flatMap(momentParts)) {
-    const rows = await questdb.queryArrays<[cell: string, moreVotes: string, moreDark: string]>(
-      `SELECT ${parentCell(deadZoneResolution)} cell, sum(more_votes), sum(more_dark) FROM ${source.text} GROUP BY cell`,
-      source.values,
-    )
-    await forEachInSlices(rows, ([cell, moreVotes, moreDark]) => {
-      const h3 = h3OfLong(cell)
-      const sum = moments.get(h3) ?? { moreVotes: 0, moreDark: 0 }
-      moments.set(h3, { moreVotes: sum.moreVotes + Number(moreVotes), moreDark: sum.moreDark + Number(moreDark) })
-    })
-  }
-  return moments
 }
 
 /** `isDead` as SQL, so that QuestDB sends few cells. */
@@ -114,8 +88,7 @@ const addVotes = (a: CellVotes, b: CellVotes): CellVotes => ({
   weakRsrp: a.weakRsrp + b.weakRsrp,
   withSinr: a.withSinr + b.withSinr,
   weakSinr: a.weakSinr + b.weakSinr,
-  moreVotes: 0,
-  moreDark: 0,
+  ...noMoments,
 })
 
 type CellVotesColumns = [cell: string, lastAtMs: number, ...counts: string[]]
@@ -141,7 +114,7 @@ async function votesByCell(
   return mapInSlices(rows, ([cell, lastAtMs, ...counts]) => {
     const [samples = 0, inService = 0, withRsrp = 0, weakRsrp = 0, withSinr = 0, weakSinr = 0] = counts.map(Number)
     const ofSignal = { withRsrp, weakRsrp, withSinr, weakSinr }
-    return { h3: h3OfLong(cell), lastAtMs, samples, inService, ...ofSignal, moreVotes: 0, moreDark: 0 }
+    return { h3: h3OfLong(cell), lastAtMs, samples, inService, ...ofSignal, ...noMoments }
   })
 }
 

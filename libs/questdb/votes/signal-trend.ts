@@ -1,5 +1,6 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { Moments, SignalVotes } from '#telemetry/coverage/signal-trend'
+import type { Moments } from '#telemetry/coverage/moments'
+import type { SignalVotes } from '#telemetry/coverage/signal-trend'
 import { momentParts, timedVoteParts, type VoteFilter, voteParts } from './coverage-source.ts'
 
 const hourMs = 3_600_000

@@ -3,6 +3,7 @@ import type { RouteSegment } from '#telemetry/geo/route-path'
 import { ancestorOf, finestResolution } from './ancestor-cell.ts'
 import { type Confidence, confidenceOf } from './coverage.ts'
 import { enoughVotes } from './dead-zones.ts'
+import type { Moments } from './moments.ts'
 import { type Quality, signalQuality } from './quality.ts'
 import { type BlendedSignal, blendSignal, votesThatStandAlone } from './signal-blend.ts'
 import type { Spread } from './signal-mixture.ts'
@@ -91,15 +92,23 @@ export function forecastSegments(
 
 /**
  * Forecasts the signal in the finest of these cells. `tallies` has the votes of all of them; if the finest cell is
- * sufficient, the coarser ones may be left out.
+ * sufficient, the coarser ones may be left out. `moments` has the cells in which several modems of a device voted.
  */
-export function forecastCell(cells: readonly string[], tallies: CellTallies): CellForecast {
+export function forecastCell(
+  cells: readonly string[],
+  tallies: CellTallies,
+  moments: ReadonlyMap<string, Moments> = new Map(),
+): CellForecast {
   const source = sourceCell(cells, tallies)
   const tally = source && tallies.get(source.h3)
   if (!source || !tally) return unknownCell(cells)
   const isAlone = (tallies.get(cells[0] ?? '')?.samples ?? 0) >= votesThatStandAlone
-  const chain = (isAlone ? cells.slice(0, 1) : cells).map((h3) => tallies.get(h3))
-  const blend = blendSignal(chain, cells.indexOf(source.h3))
+  const used = isAlone ? cells.slice(0, 1) : cells
+  const blend = blendSignal(
+    used.map((h3) => tallies.get(h3)),
+    cells.indexOf(source.h3),
+    used.map((h3) => moments.get(h3)),
+  )
   const rat = blend.serviceRatio > 0 ? 'lte' : 'none'
   const signal = { rat, rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
   return {

@@ -1,5 +1,6 @@
 import { addTo } from '#core/counts'
 import { totalVotes } from './level-counts.ts'
+import { countMoments, type Moments, noMoments } from './moments.ts'
 import { createMixture, type Spread } from './signal-mixture.ts'
 import { isServed, type OperatorVotes, ratOf, type SignalTally } from './signal-tally.ts'
 
@@ -35,16 +36,23 @@ const mixture = createMixture()
  * Expected signal at a point, from weighted histograms. For RSRP and SINR every vote of the finest cell counts, and
  * each coarser cell counts as one vote: it matters less, the more votes the finest cell has. Whether there is service
  * is decided the same way from the cell at index `base`, so that one vote without service never makes a dead zone.
+ *
+ * `moments` are those of the cells. The service ratio of all operators together is that of moments: a router with several modems has
+ * service where one of them has.
  */
-export function blendSignal(chain: CellChain, base: number): BlendedSignal {
+export function blendSignal(
+  chain: CellChain,
+  base: number,
+  moments: readonly (Moments | undefined)[] = [],
+): BlendedSignal {
   const byPlmn = new Map<string, BlendedPart>()
   for (const tally of chain) {
     if (!tally) continue
     for (const { plmn } of tally.groups) {
-      if (plmn !== null && !byPlmn.has(plmn)) byPlmn.set(plmn, blendPart(chain, base, plmn))
+      if (plmn !== null && !byPlmn.has(plmn)) byPlmn.set(plmn, blendPart(chain, base, [], plmn))
     }
   }
-  const whole = blendPart(chain, base)
+  const whole = blendPart(chain, base, moments)
   return { ...whole, sinrDb: blendSinr(chain), byRat: blendRats(chain, base, whole.serviceRatio), byPlmn }
 }
 
@@ -54,8 +62,8 @@ function voteWeight(votes: number, level: number, base: number): number {
   return level === base ? 1 : Math.min(1, coarserVotes / votes)
 }
 
-/** Blends the votes of an operator, or all votes. */
-function blendPart(chain: CellChain, base: number, plmn?: string): BlendedPart {
+/** Blends the votes of an operator, or all votes with their moments. */
+function blendPart(chain: CellChain, base: number, more: readonly (Moments | undefined)[], plmn?: string): BlendedPart {
   let [votes, served] = [0, 0]
   chain.forEach((tally, level) => {
     if (!tally) return
@@ -66,9 +74,10 @@ function blendPart(chain: CellChain, base: number, plmn?: string): BlendedPart {
       if (isServed(group.rat)) inService += group.votes
       if (level > 0) measured += totalVotes(group.rsrp)
     }
-    const weight = voteWeight(samples, level, base)
-    votes += samples * weight
-    served += inService * weight
+    const { moments, dark } = countMoments({ samples, inService }, more[level] ?? noMoments)
+    const weight = voteWeight(moments, level, base)
+    votes += moments * weight
+    served += (moments - dark) * weight
     // All measurements of the finest cell count, without being added up first.
     const levelWeight = level === 0 ? 1 : voteWeight(measured, level, 0)
     for (const group of tally.groups) {

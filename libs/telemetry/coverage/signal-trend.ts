@@ -1,5 +1,6 @@
 import { addTo } from '#core/counts'
 import { type Histogram, percentilesOf } from './coverage.ts'
+import { countMoments, type Moments, noMoments } from './moments.ts'
 import { classify, type Quality, signalThresholds } from './quality.ts'
 
 /** Votes that agree in service and RSRP; `rsrpBin` is in whole dBm. */
@@ -19,17 +20,8 @@ export type SignalSummary = {
 
 const secondsPerMoment = 60
 
-/**
- * What votes count beyond their moments, if several modems of a device voted in one minute: a moment counts once, and is without
- * service only when no modem had service in it.
- */
-export type Moments = { moreVotes: number; moreDark: number }
-
 /** Adds up votes. The service ratio and the time without service are those of moments. */
-export function summarizeSignal(
-  votes: Iterable<SignalVotes>,
-  { moreVotes, moreDark }: Moments = { moreVotes: 0, moreDark: 0 },
-): SignalSummary {
+export function summarizeSignal(votes: Iterable<SignalVotes>, more: Moments = noMoments): SignalSummary {
   const rsrp: Histogram = new Map()
   const byQuality = { none: 0, poor: 0, fair: 0, good: 0, excellent: 0, unknown: 0 }
   let samples = 0
@@ -41,8 +33,7 @@ export function summarizeSignal(
     inService += count
     if (rsrpBin !== null) addTo(rsrp, rsrpBin, count)
   }
-  const moments = samples - moreVotes
-  const dark = samples - inService - moreDark
+  const { moments, dark } = countMoments({ samples, inService }, more)
   return {
     samples,
     serviceRatio: moments <= 0 ? 0 : (moments - dark) / moments,

@@ -131,6 +131,32 @@ describe('POST /fleet/forecast', () => {
     expect(recommendedPlmn).toBe('27202')
   })
 
+  test('200 a router with two modems has service where one of them has; each operator is told for itself', async () => {
+    const { organization, newVoter } = await fleet()
+    const truck = await newVoter()
+    const points = road(53.5, 4)
+    const cells = [...new Set(road(53.5, 20, 20).map(({ h3 }) => h3))]
+    const [middle = 0] = [points[20]?.lon]
+    const isDark = (h3: string) => cellToLatLng(h3)[1] >= middle
+    const [first, second] = [{ modem: 'wwan0' }, { modem: 'wwan1' }]
+    // The second modem never has service, and on the second half of the road the first has none either.
+    await store(
+      ...cells.flatMap((h3) => [
+        votesIn(truck, h3, 6, { ...first, plmn: '27201', ...(isDark(h3) ? { rat: 'none' } : { rsrpDbm: -90 }) }),
+        votesIn(truck, h3, 6, { ...second, rat: 'none', plmn: null, lostPlmn: '27202' }),
+      ]),
+    )
+    const path = pathOf(points)
+    for (const query of [{}, { everyM: 500 }]) {
+      const { summary, lengthM } = (await forecast(organization.key, { path, ...query })).body
+      expect(Math.abs(summary.deadM - lengthM / 2)).toBeLessThanOrEqual(500)
+      expect(summary.byPlmn['27202'].deadM).toBeCloseTo(lengthM, 0)
+      expect(summary.recommendedPlmn).toBe('27201')
+    }
+    const ofSecond = await forecast(organization.key, { path, plmn: '27202' })
+    expect(ofSecond.body.summary.deadM).toBeCloseTo(ofSecond.body.lengthM, 0)
+  })
+
   test('200 takes the lines of GeoJSON as stretches, and does not drive the gaps between them', async () => {
     const { organization, newVoter } = await fleet()
     const [here, there] = [road(48.5, 1), road(58.5, 2)]
