@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { summaryReporter } from './test/support/summary-reporter.ts'
+import { unfinishedReporter } from './test/support/unfinished-reporter.ts'
 
 const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attacks/**']
 
@@ -14,7 +15,7 @@ const onEngines = { globalSetup: ['test/support/engines.ts'] }
  */
 export default defineConfig({
   test: {
-    reporters: ['default', summaryReporter()],
+    reporters: ['default', summaryReporter(), unfinishedReporter()],
     pool: 'forks',
     // Most files wait for timers and processes most of the time, so there are more workers than two cores.
     maxWorkers: 4,

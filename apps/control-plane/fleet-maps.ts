@@ -4,7 +4,7 @@ import { createDeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import { createRouteCells } from '#fleet-map/coverage/route-cells'
 import { createSignalTrends } from '#fleet-map/coverage/signal-trends'
 import { createDwellLists } from '#fleet-map/dwells/dwell-lists'
-import { createGpsAnswers } from '#fleet-map/gps/gps-answers'
+import { createLargeAnswers } from '#fleet-map/large-answers'
 import { createLiveMaps } from '#fleet-map/live/live-maps'
 import { cacheBytes } from '#fleet-map/memory-limits'
 import { createRevisions } from '#fleet-map/revisions'
@@ -37,7 +37,7 @@ export function createFleetMaps(parts: {
     dwells: createDwellLists(sources),
     dwellSignals: sources.dwellSignals,
     selections: createSelections(sources.revisions, cacheBytes),
-    answers: createGpsAnswers(parts.clock),
+    answers: createLargeAnswers(parts.clock),
     tiles: createTileSources(parts.clock),
     towns: createTowns((error) => parts.logger.error({ err: error }, 'towns_unreadable')),
   }

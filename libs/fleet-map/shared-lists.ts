@@ -7,7 +7,8 @@ import type { Revisions } from '#fleet-map/revisions'
 /** `revision`: of the item's last change. `isGone`: the item was removed from the list. */
 type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
 
-type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
+/** `madeMs`: when it was made. */
+type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[]; madeMs: number }
 
 export type SharedLists<Request, Facts, Item> = {
   /**
@@ -87,7 +88,7 @@ export function createSharedLists<Request, Facts, Item>(
         try {
           const { facts, items } = await rules.make(request, abandoned)
           const { entries, changed } = await compareItems(items, previous ?? [], rules)
-          return { list: { facts, entries }, changed }
+          return { list: { facts, entries, madeMs: rules.clock() }, changed }
         } catch (error) {
           if (previous || !(error instanceof ServiceError) || error.status !== 400) throw error
           return { refusal: error }

@@ -37,7 +37,7 @@ export async function applied(questdb: QuestdbSql, table: string): Promise<void>
 }
 
 /** Refreshes the coverage views to the state of their tables at the time of the call. */
-export async function refreshCoverage(questdb: QuestdbSql, withinMs = 20_000): Promise<void> {
+export async function refreshCoverage(questdb: QuestdbSql, withinMs = 50_000): Promise<void> {
   for (const view of ['coverage_vote_1m', 'coverage_1h', 'coverage_device_1h', 'coverage_moment_1h']) {
     const { base: wanted } = await viewState(questdb, view)
     // Other tests may write at the same time, so wait for the rows that existed, not for an empty queue.

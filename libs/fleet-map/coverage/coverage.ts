@@ -19,7 +19,10 @@ export type CoverageQuery = DeviceQuery &
     plmn?: string | undefined
   }
 
-/** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
+/**
+ * The coverage of the caller's organizations, all that is known of each cell. The body is that of every other read of `key`,
+ * apart from its times. Throws 404 and 403.
+ */
 export async function readCoverage(
   ctx: FleetContext,
   fleet: { coverage: CoverageLists; revisions: Revisions },
@@ -35,10 +38,14 @@ export async function readCoverage(
     { reader, organizations, h3Resolution, bbox, group, tags: tag, rat, plmn },
     reader.signal,
   )
+  const request = { organizations, limitedBy: scope.limitedBy, h3Resolution, bbox, group: group?.id, tag, rat, plmn }
   return {
-    ...answerTime(scope, fleet.revisions, ctx.clock(), await databaseNowMs(ctx.pool)),
-    h3Resolution: list.facts.h3Resolution,
-    items: list.entries.filter(({ isGone }) => !isGone).map(({ item }) => item),
-    thresholds,
+    key: JSON.stringify([request, list.madeMs]),
+    body: async () => ({
+      ...answerTime(scope, fleet.revisions, ctx.clock(), await databaseNowMs(ctx.pool)),
+      h3Resolution: list.facts.h3Resolution,
+      items: list.entries.filter(({ isGone }) => !isGone).map(({ item }) => item),
+      thresholds,
+    }),
   }
 }

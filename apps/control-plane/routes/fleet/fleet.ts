@@ -83,16 +83,27 @@ const gps = route({
     if (matchesNone(http.req.header('if-none-match'), data.etag)) return new Response(null, { status: 304, headers })
     throwIfClosed(http.req.raw.signal)
     const nextCursor = data.next && cursors.seal(JSON.stringify(data.next), boundTo(input))
-    const key = `${data.etag} ${nextCursor && ctx.principal.id}`
-    const coding = chooseCoding(http.req.header('accept-encoding'))
-    const chunks = await fleetMaps.answers.read(key, ctx.principal.rateLimit.key, coding, async function* () {
-      yield* jsonChunks(await gpsBody(data, request, nextCursor))
-    })
     headers.set('Content-Type', gpsContentTypes[query.format])
-    if (coding) headers.set('Content-Encoding', coding)
-    return chunkedResponse(chunks, { headers })
+    const key = `${data.etag} ${nextCursor && ctx.principal.id}`
+    return sharedResponse(input, key, headers, () => gpsBody(data, request, nextCursor))
   },
 })
+
+/** The response of this key, rendered and compressed once for all callers within a second. */
+async function sharedResponse(
+  { ctx, services, http }: RouteInput<unknown, unknown, unknown>,
+  key: string,
+  headers: Headers,
+  body: () => Promise<unknown>,
+): Promise<Response> {
+  const coding = chooseCoding(http.req.header('accept-encoding'))
+  const owner = ctx.principal.rateLimit.key
+  const chunks = await services.fleetMaps.answers.read(key, owner, coding, async function* () {
+    yield* jsonChunks(await body())
+  })
+  if (coding) headers.set('Content-Encoding', coding)
+  return chunkedResponse(chunks, { headers })
+}
 
 const stream = route({
   method: 'get',
@@ -133,10 +144,13 @@ const coverage = route({
   access: 'fleet:read',
   query: coverageQuery,
   answers: { 200: { description: 'H3 cells with at least one vote.', schema: coverageSchema }, ...planned, ...hidden },
-  handle: async (input) => ({
-    status: 200,
-    body: await readCoverage(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
-  }),
+  async handle(input) {
+    const { ctx, services, query } = input
+    const { key, body } = await readCoverage(ctx, services.fleetMaps, requestReader(input), query)
+    const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+    headers.set('Vary', 'accept-encoding')
+    return sharedResponse(input, `coverage ${key}`, headers, body)
+  },
 })
 
 const dwells = route({

@@ -9,8 +9,8 @@ import type { ResponseCoding } from '#http/compression'
 const renderLimits = { maxRunning: 4, maxRunningPerOwner: 1, maxWaitingPerOwner: 100 }
 const lifeMs = 1_000
 
-/** Responses of fleet GPS, each rendered and compressed once for all callers within a second. */
-export function createGpsAnswers(clock: Clock) {
+/** Large responses of the fleet map, each rendered and compressed once for all callers within a second. */
+export function createLargeAnswers(clock: Clock) {
   const renders = createFairQueue(renderLimits)
   const answers = createSharedAnswers(clock, { maxBytes: cacheBytes.answers, lifeMs })
   return {
