@@ -8,7 +8,7 @@ import { browserSession } from './session.ts'
 
 const minute = 60_000
 vi.setConfig({ testTimeout: 2 * minute })
-const { product, read } = browserSession()
+const { product, read } = browserSession({ devices: 100 })
 
 const facts = (page: Page) => page.getByRole('main')
 const stage = (page: Page, number: number) =>

@@ -10,7 +10,7 @@ import { browserSession } from './session.ts'
 
 const minute = 60_000
 vi.setConfig({ testTimeout: 3 * minute })
-const { product, read } = browserSession()
+const { product, read } = browserSession({ devices: 100 })
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 const zoom = (page: Page) => Number(parameters(page).get('z'))
@@ -256,7 +256,7 @@ test('a list or a view that could not be read appears by itself when the service
   const { page, problems } = await read('#/groups')
   await page.getByRole('link', { name: 'Trucks' }).waitFor()
   await page.getByRole('link', { name: 'Devices', exact: true }).click()
-  await page.getByText('200 devices').waitFor()
+  await page.getByText('100 devices').waitFor()
   await page.context().setOffline(true)
   await page.getByRole('button', { name: 'Export' }).click()
   await page.getByRole('alert').getByText('Cannot reach the service').waitFor()

@@ -5,6 +5,8 @@ import { type Product, startProduct } from './product.ts'
 import { openReader, type Reader, type ReaderOptions } from './reader.ts'
 
 const minuteMs = 60_000
+/** Longer than what starts waits for: a product whose start is left alone would run on beside the other tests. */
+const startLimitMs = 7 * minuteMs
 
 /** Opens an address of the page in a new browser context. */
 type OpenPage = (address: string, options?: ReaderOptions) => Promise<Reader>
@@ -19,12 +21,12 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
   beforeAll(async () => {
     browser = await openChromium()
     if (browser) await start()
-  }, 4 * minuteMs)
+  }, startLimitMs)
   afterAll(async () => {
     if (!browser) return
     await browser.close()
     await stop()
-  }, minuteMs)
+  }, 2 * minuteMs)
   beforeEach((context) => {
     if (!browser) context.skip(noChromium)
   })
@@ -48,6 +50,8 @@ type BrowserSession = {
 }
 
 type SessionOptions = {
+  /** The devices of the demo fleet; the default of the product is 200. Fewer make less work for the tests beside. */
+  devices?: number
   /** Starts what the product needs, such as a mail server, and returns the settings of the apps. */
   environment?: () => Promise<Record<string, string>>
   /** Runs once after the start of the product. */
@@ -57,7 +61,7 @@ type SessionOptions = {
 }
 
 /** Starts Chromium and the product with its demo fleet for the tests of a file. */
-export function browserSession({ environment, prepare, stop }: SessionOptions = {}): BrowserSession {
+export function browserSession({ devices, environment, prepare, stop }: SessionOptions = {}): BrowserSession {
   let running: Product | undefined
   const product = (): Product => {
     if (!running) throw new Error('The product has not started.')
@@ -65,7 +69,8 @@ export function browserSession({ environment, prepare, stop }: SessionOptions = 
   }
   const open = browserPages({
     start: async () => {
-      running = await startProduct(await environment?.())
+      const fleet = devices === undefined ? {} : { COUNT: String(devices) }
+      running = await startProduct({ ...fleet, ...(await environment?.()) })
       await prepare?.(running)
     },
     stop: async () => {

@@ -87,7 +87,7 @@ const call = async (path: string, init: { key: string; method?: string; body?: u
   })
 
 beforeAll(async () => {
-  product = await startProductProcess([])
+  product = await startProductProcess([], { COUNT: '100' })
   folder = await mkdtemp(join(tmpdir(), 'routerfleet-prometheus-'))
   await causeEverySeries()
 }, 240_000)
