@@ -178,6 +178,7 @@ export const entries: Record<string, Entry> = {
   'DELETE /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId' },
   'GET /orgs/{orgId}/alerts': {},
   'GET /orgs/{orgId}/alert-counts': {},
+  'GET /alert-counts': { foreign: 'own' },
   'GET /orgs/{orgId}/alerts/{id}': { id: 'alertId' },
   'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId', createsNothing: sameState },
   'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId', createsNothing: sameState },

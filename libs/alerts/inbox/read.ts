@@ -1,63 +1,30 @@
 import { type Alert, alertColumns } from '#alerts/inbox/alert'
+import { type AlertFilter, matchingAlerts } from '#alerts/inbox/matching'
 import { notFound } from '#core/errors'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import { type Page, type PageRequest, queryPage } from '#fleet/paging'
 import { inOrganization, withObject } from '#fleet/verbs'
-import { queryEntities, queryEntity } from '#postgres/entities'
+import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
-
-/** `state`: alerts in any of these states; `since`: alerts that opened at this time or later. */
-type AlertFilter = {
-  state?: readonly Alert['state'][] | undefined
-  ruleId?: string | undefined
-  deviceId?: string | undefined
-  severity?: Alert['severity'] | undefined
-  since?: Date | undefined
-}
 
 export type AlertReference = { organizationId: string; alertId: string }
 
-/** The organization's alerts, newest first (`alert:read`). Throws 404. */
+/** The organization's alerts, newest first (`alert:read`). Throws 404, also for an unknown group. */
 export const listAlerts = (
   ctx: FleetContext,
   { organizationId, filter, page }: { organizationId: string; filter: AlertFilter; page: PageRequest },
 ): Promise<Page<Alert>> =>
-  inOrganization(ctx, { scope: 'alert:read', organizationId }, (connection) =>
-    queryPage(
+  inOrganization(ctx, { scope: 'alert:read', organizationId }, async (connection) => {
+    const { condition, values } = await matchingAlerts(ctx, connection, { organizationId, filter })
+    return queryPage(
       connection,
-      `SELECT ${alertColumns} FROM alert a
-       WHERE a.organization_id = $organizationId AND ($states::text[] IS NULL OR a.state = ANY ($states::text[]))
-         AND ($ruleId::uuid IS NULL OR a.rule_id = $ruleId) AND ($deviceId::uuid IS NULL OR a.device_id = $deviceId)
-         AND ($severity::text IS NULL OR a.severity = $severity)
-         AND ($since::timestamptz IS NULL OR a.opened_at >= $since) AND ($after::uuid IS NULL OR a.id < $after)
+      `SELECT ${alertColumns} FROM alert a WHERE ${condition} AND ($after::uuid IS NULL OR a.id < $after)
        ORDER BY a.id DESC LIMIT $limit`,
-      {
-        organizationId,
-        states: filter.state,
-        ruleId: filter.ruleId,
-        deviceId: filter.deviceId,
-        severity: filter.severity,
-        since: filter.since,
-      },
+      values,
       page,
-    ),
-  )
-
-/** The numbers of the organization's alerts that are not closed (`alert:read`). Throws 404. */
-export const countAlerts = (
-  ctx: FleetContext,
-  { organizationId }: { organizationId: string },
-): Promise<{ open: number; acknowledged: number }> =>
-  inOrganization(ctx, { scope: 'alert:read', organizationId }, (connection) =>
-    queryEntity(
-      connection,
-      `SELECT count(*) FILTER (WHERE state = 'open')::int AS open,
-              count(*) FILTER (WHERE state = 'acknowledged')::int AS acknowledged
-       FROM alert WHERE organization_id = $organizationId AND state IN ('open', 'acknowledged')`,
-      { organizationId },
-    ),
-  )
+    )
+  })
 
 /** One alert (`alert:read`). Throws 404. */
 export const getAlert = (ctx: FleetContext, reference: AlertReference): Promise<Alert> =>

@@ -64,14 +64,53 @@ describe('GET /orgs/:orgId/alerts', () => {
 })
 
 describe('GET /orgs/:orgId/alert-counts', () => {
-  test('200 counts open and acknowledged alerts; 403 without alert:read', async () => {
+  test('200 counts open and acknowledged alerts by severity; 403 without alert:read', async () => {
     const { id, key, path, items } = await newInbox(3)
     const counts = (token: string) => api.call('GET', `/orgs/${id}/alert-counts`, { token })
     expect(await counts(key)).toMatchObject({ status: 200, body: { open: 3, acknowledged: 0 } })
     await api.call('POST', `${path}/${items[0]?.id}/acknowledge`, { token: key })
     await api.call('POST', `${path}/${items[1]?.id}/close`, { token: key })
-    expect((await counts(key)).body).toEqual({ open: 1, acknowledged: 1 })
+    const none = { open: 0, acknowledged: 0 }
+    expect((await counts(key)).body).toEqual({
+      open: 1,
+      acknowledged: 1,
+      bySeverity: { critical: { open: 1, acknowledged: 1 }, warning: none, info: none },
+    })
     expect((await counts(await api.newKey([id], ['device:read']))).status).toBe(403)
+  })
+
+  test('200 counts and lists the alerts of a device, and of the members of a group; 404 for another group', async () => {
+    const { id, key, path, items, ruleId, list } = await newInbox(3)
+    const { pool } = api.services
+    await pool.query("UPDATE device SET tags = '{bus}' WHERE id = $1", [items[1]?.deviceId])
+    const json = { name: 'Buses', smartTags: ['bus'] }
+    const group = (await api.call('POST', `/orgs/${id}/groups`, { token: key, json })).body.id
+    const members = { deviceIds: [items[0]?.deviceId] }
+    await api.call('POST', `/orgs/${id}/groups/${group}/members`, { token: key, json: members })
+    const count = async (query: string) =>
+      (await api.call('GET', `/orgs/${id}/alert-counts?${query}`, { token: key })).body.open
+    expect(await count(`deviceId=${items[2]?.deviceId}`)).toBe(1)
+    expect(await count(`groupId=${group}`)).toBe(2)
+    expect(await count(`groupId=${group}&deviceId=${items[2]?.deviceId}`)).toBe(0)
+    expect((await list(`groupId=${group}&ruleId=${ruleId}`)).items).toEqual([items[0], items[1]])
+    const stranger = await api.newOrganization()
+    const theirs = (await api.call('POST', `/orgs/${stranger.id}/groups`, { token: stranger.key, json })).body.id
+    for (const address of [`/orgs/${id}/alert-counts`, path]) {
+      expect((await api.call('GET', `${address}?groupId=${theirs}`, { token: key })).status).toBe(404)
+      expect((await api.call('GET', `${address}?groupId=truck`, { token: key })).status).toBe(400)
+    }
+  })
+})
+
+describe('GET /alert-counts', () => {
+  test('200 counts the alerts of all organizations of the key; 403 without alert:read', async () => {
+    const [first, second] = [await newInbox(2), await newInbox(1)]
+    await newInbox(1)
+    const counts = (token: string) => api.call('GET', '/alert-counts', { token })
+    const both = await counts(await api.newKey([first.id, second.id], ['alert:read']))
+    expect(both).toMatchObject({ status: 200, body: { open: 3, bySeverity: { critical: { open: 3 } } } })
+    expect((await counts(second.key)).body).toMatchObject({ open: 1 })
+    expect((await counts(await api.newKey([first.id], ['device:read']))).status).toBe(403)
   })
 })
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { alertSchema, alertStates } from '#alerts/inbox/alert'
+import { alertCountsSchema, countAlerts, countAllAlerts } from '#alerts/inbox/count'
 import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
-import { countAlerts, getAlert, listAlerts } from '#alerts/inbox/read'
+import { getAlert, listAlerts } from '#alerts/inbox/read'
 import { severities } from '#alerts/rules/condition'
 import { uuid } from '#core/schemas'
 import { paged } from '../../http/paging.ts'
@@ -12,14 +13,30 @@ const tag = 'Alerts'
 const params = z.object({ orgId: uuid(), id: uuid() })
 const closed = { 409: { description: 'The alert is already closed (`alert_closed`).' } }
 
+const ofDevices = {
+  deviceId: uuid().optional(),
+  groupId: uuid().optional().describe('Only alerts of the devices that are in this group now.'),
+}
+
 const alertQuery = z.strictObject({
   state: repeatable(z.enum(alertStates)).optional().describe('Can be repeated. Returns alerts in any of these states.'),
   ruleId: uuid().optional(),
-  deviceId: uuid().optional(),
+  ...ofDevices,
   severity: z.enum(severities).optional(),
   since: instantIn().optional().describe('Returns alerts that opened at this time or later.'),
   ...pageQuery,
 })
+
+const counts = { 200: { description: 'The numbers of alerts.', schema: alertCountsSchema } }
+const exampleCounts = {
+  open: 3,
+  acknowledged: 1,
+  bySeverity: {
+    info: { open: 0, acknowledged: 0 },
+    warning: { open: 2, acknowledged: 0 },
+    critical: { open: 1, acknowledged: 1 },
+  },
+}
 
 /** Routes of the inbox. */
 export const alertRoutes: Route[] = [
@@ -42,11 +59,22 @@ export const alertRoutes: Route[] = [
     tag,
     access: 'alert:read',
     params: orgParams,
-    answers: {
-      200: { description: 'The numbers of alerts.', schema: z.object({ open: z.int(), acknowledged: z.int() }) },
-    },
-    example: { answer: { open: 3, acknowledged: 1 } },
-    handle: async ({ ctx, params: { orgId } }) => ok(await countAlerts(ctx, { organizationId: orgId })),
+    query: z.strictObject(ofDevices),
+    answers: counts,
+    example: { answer: exampleCounts },
+    handle: async ({ ctx, params: { orgId }, query }) =>
+      ok(await countAlerts(ctx, { organizationId: orgId, ...query })),
+  }),
+  route({
+    method: 'get',
+    path: '/alert-counts',
+    summary: 'Count alerts that are not closed in all organizations',
+    description: 'Counts the alerts of the organizations in which the caller holds `alert:read`.',
+    tag,
+    access: 'alert:read',
+    answers: counts,
+    example: { answer: exampleCounts },
+    handle: async ({ ctx }) => ok(await countAllAlerts(ctx)),
   }),
   route({
     method: 'get',

@@ -5,6 +5,7 @@ import type { components } from '#client/openapi'
 type Schemas = components['schemas']
 
 export type Alert = Schemas['Alert']
+export type AlertCounts = Schemas['AlertCounts']
 export type AlertRule = Schemas['AlertRule']
 export type Caller = Schemas['Caller']
 export type ApiKey = Schemas['ApiKey']

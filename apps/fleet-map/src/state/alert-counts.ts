@@ -1,11 +1,15 @@
 import { effect, signal } from '@preact/signals'
-import { ApiError, apiKey, get } from '../api/client.ts'
-import { homeOrganizationId } from './session.ts'
+import { ApiError, get, isSignedIn } from '../api/client.ts'
+import type { AlertCounts } from '../api/schemas.ts'
+import { homeOrganizationId, organizations } from './session.ts'
 
 const everyMs = 15_000
 
-/** The alerts of the selected organization that are not closed; undefined while unknown or without the scope. */
-export const alertCounts = signal<{ open: number; acknowledged: number } | undefined>(undefined)
+/**
+ * The alerts that are not closed, of the selected organization or of all organizations of the caller; undefined while unknown or
+ * without the scope.
+ */
+export const alertCounts = signal<AlertCounts | undefined>(undefined)
 
 let refresh: (() => void) | undefined
 
@@ -15,13 +19,14 @@ export const refreshAlertCounts = (): void => refresh?.()
 effect(() => {
   const organization = homeOrganizationId.value
   alertCounts.value = undefined
-  if (apiKey.value === null || !organization) return
+  // Which organization is the only one is known only after the list of organizations.
+  if (!isSignedIn.value || (!organization && organizations.value === undefined)) return
   let timer: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
   const read = async () => {
     clearTimeout(timer)
     try {
-      const counts = await get(`/orgs/${organization}/alert-counts`)
+      const counts = await (organization ? get(`/orgs/${organization}/alert-counts`) : get('/alert-counts'))
       if (!isStopped) alertCounts.value = counts
     } catch (error) {
       // Without the scope alert:read, there is no number.

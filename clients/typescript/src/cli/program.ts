@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAccessCommands } from './commands/access.ts'
+import { addAlertCommands } from './commands/alerts.ts'
 import { addApiCommand } from './commands/api.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addConfigCommands } from './commands/configs.ts'
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     addGroupCommands,
     addConfigCommands,
     addJobCommands,
+    addAlertCommands,
     addFleetCommands,
     addForecastCommand,
     addTelemetryCommands,

@@ -24,12 +24,13 @@ const states: (AlertState | 'all')[] = ['open', 'acknowledged', 'closed', 'all']
 
 /** Lists alerts by state. Open alerts can be acknowledged and closed. */
 export function AlertInbox({ org }: { org: string }) {
-  const { state = 'open', severity = '', rule = '', device = '' } = place.value.params
+  const { state = 'open', severity = '', rule = '', device = '', group = '' } = place.value.params
   const list = usePages(`/orgs/${org}/alerts`, {
     state: state === 'all' ? null : [state as AlertState],
     severity: severity as Severity | '',
     ruleId: rule,
     deviceId: device,
+    groupId: group,
   })
   const rules = useResource(`rules ${org}`, () => all(`/orgs/${org}/alert-rules`))
   const [error, setError] = useState<ApiError>()
@@ -46,7 +47,7 @@ export function AlertInbox({ org }: { org: string }) {
     refreshAlertCounts()
     list.reload()
   }
-  const isFiltered = Boolean(severity || rule || device)
+  const isFiltered = Boolean(severity || rule || device || group)
   return (
     <>
       <InboxFilters rules={rules.value ?? []} />
@@ -66,7 +67,7 @@ export function AlertInbox({ org }: { org: string }) {
 
 /** The filters of the inbox. Their values are kept in the address. */
 function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[] }) {
-  const { state = 'open', severity = '', rule = '', device = '' } = place.value.params
+  const { state = 'open', severity = '', rule = '', device = '', group = '' } = place.value.params
   const counts = alertCounts.value
   const numberIn = (one: string) =>
     one === 'open' ? counts?.open : one === 'acknowledged' ? counts?.acknowledged : undefined
@@ -117,6 +118,11 @@ function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[
       {device ? (
         <button type="button" class="button small" onClick={() => setParams({ device: null })}>
           One device only: show all
+        </button>
+      ) : null}
+      {group ? (
+        <button type="button" class="button small" onClick={() => setParams({ group: null })}>
+          One group only: show all
         </button>
       ) : null}
     </div>

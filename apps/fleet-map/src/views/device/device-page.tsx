@@ -11,6 +11,7 @@ import { readDeviceWithModems } from '../../state/fleet.ts'
 import { readLatest } from '../../state/history.ts'
 import { organizations } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
+import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import css from './device.module.css'
 import { DeviceEvents } from './device-events.tsx'
 import { Dwells, Fact, Health } from './device-facts.tsx'
@@ -68,6 +69,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           </h1>
           <DeviceTools device={entity} onChanged={changed} />
         </div>
+        <OpenAlertsBanner org={device.organizationId} deviceId={device.id} />
         {latest.value && latest.value.modems.length > 1 ? (
           <DeviceModems deviceId={device.id} modems={latest.value.modems} />
         ) : null}

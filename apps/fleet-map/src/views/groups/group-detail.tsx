@@ -13,6 +13,7 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { goTo, linkTo } from '../../state/url.ts'
+import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
 
@@ -52,6 +53,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
           {group.smartTags.length > 0 ? `. Smart tags: ${group.smartTags.join(', ')}` : ''}
         </p>
       ) : null}
+      <OpenAlertsBanner org={org} groupId={id} />
       <Members
         members={members}
         onRemove={async (deviceId) => {

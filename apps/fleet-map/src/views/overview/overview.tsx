@@ -5,6 +5,7 @@ import { labelOperators } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
+import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { DeadZoneCard } from './dead-zone-card.tsx'
 import { FirmwareCard } from './firmware-card.tsx'
@@ -85,6 +86,7 @@ function Overview({ org }: { org: string }) {
             Show on the map
           </a>
         </div>
+        <OpenAlertsBanner org={org} />
         <div class={css.overviewGrid}>
           <OnlineCard counts={counts} />
           <SignalCard trend={trend} />

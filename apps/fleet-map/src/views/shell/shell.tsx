@@ -48,19 +48,26 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
   </div>
 )
 
-/** The number of open alerts; nothing when there are none. */
+/** The numbers of open alerts, critical ones apart; nothing when there are none. */
 function OpenAlerts() {
-  const open = alertCounts.value?.open ?? 0
-  if (open === 0) return null
+  const counts = alertCounts.value
+  const critical = counts?.bySeverity.critical?.open ?? 0
+  const others = (counts?.open ?? 0) - critical
+  if (critical + others === 0) return null
   return (
     <>
-      <span class={css.badge} aria-hidden="true">
-        {open > 99 ? '99+' : open}
+      <span class={css.badges} aria-hidden="true">
+        {critical > 0 ? <span class={`${css.badge} ${css.critical}`}>{shortCount(critical)}</span> : null}
+        {others > 0 ? <span class={css.badge}>{shortCount(others)}</span> : null}
       </span>
-      <span class="visually-hidden">, {count(open)} open</span>
+      <span class="visually-hidden">
+        , {count(critical + others)} open{critical > 0 ? `, ${count(critical)} critical` : ''}
+      </span>
     </>
   )
 }
+
+const shortCount = (number: number) => (number > 99 ? '99+' : number)
 
 // A link would change the part of the address after `#`, which names the view.
 function focusContent() {
