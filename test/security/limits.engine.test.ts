@@ -47,6 +47,8 @@ const withoutLimit: Record<string, string> = {
   'POST /orgs/{orgId}/job-batches/{id}/retry': changes,
   'POST /orgs/{orgId}/alerts/{id}/acknowledge': changes,
   'POST /orgs/{orgId}/alerts/{id}/close': changes,
+  'POST /orgs/{orgId}/alert-acknowledgements': changes,
+  'POST /orgs/{orgId}/alert-closures': changes,
   'POST /orgs/{orgId}/alert-address-confirmations': 'Rules add addresses, at most `waitingAddresses`.',
   'POST /orgs/{orgId}/webhooks/{id}/test': 'Deliveries are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': changes,

@@ -182,6 +182,12 @@ export const entries: Record<string, Entry> = {
   'GET /orgs/{orgId}/alerts/{id}': { id: 'alertId' },
   'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId', createsNothing: sameState },
   'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId', createsNothing: sameState },
+  'PATCH /orgs/{orgId}/alerts/{id}': { id: 'alertId', json: () => ({ assignee: 'Ada' }) },
+  'POST /orgs/{orgId}/alert-acknowledgements': {
+    json: ({ alertId }) => ({ alertIds: [alertId] }),
+    createsNothing: sameState,
+  },
+  'POST /orgs/{orgId}/alert-closures': { json: () => ({ filter: {} }), createsNothing: sameState },
   'GET /orgs/{orgId}/alert-addresses': {},
   'POST /orgs/{orgId}/alert-address-confirmations': {
     json: () => ({ email: 'fleet@example.com' }),

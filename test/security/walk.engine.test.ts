@@ -104,7 +104,13 @@ const openWhenSuspended: Record<string, string> = {
     ].map((name) => [name, 'access: people read and revoke as before']),
   ),
   ...Object.fromEntries(
-    ['acknowledge', 'close'].map((verb) => [`POST /orgs/{orgId}/alerts/{id}/${verb}`, 'how people handle an alert']),
+    [
+      'POST /orgs/{orgId}/alerts/{id}/acknowledge',
+      'POST /orgs/{orgId}/alerts/{id}/close',
+      'PATCH /orgs/{orgId}/alerts/{id}',
+      'POST /orgs/{orgId}/alert-acknowledgements',
+      'POST /orgs/{orgId}/alert-closures',
+    ].map((name) => [name, 'how people handle an alert']),
   ),
   ...Object.fromEntries(
     [

@@ -37,6 +37,8 @@ export const alertSchema = z
     closedAt: instantOut().nullable(),
     closedBy: z.string().nullable().describe('`key:…`, `user:…` or `system`.'),
     closeReason: z.enum(closeReasons).nullable(),
+    comment: z.string().nullable().describe('What a person wrote about the alert.'),
+    assignee: z.string().nullable().describe('Who takes care of the alert, as a person wrote it.'),
     endedAt: instantOut().nullable().describe('When the condition ended.'),
   })
   .meta({ id: 'Alert' })
@@ -48,7 +50,8 @@ export const alertColumns = `a.id, a.organization_id AS "organizationId", a.rule
   a.severity, a.state, a.device_id AS "deviceId",
   (SELECT name FROM device WHERE device.id = a.device_id AND device.organization_id = a.organization_id) AS "deviceName",
   a.since, a.opened_at AS "openedAt", a.measured, a.acknowledged_at AS "acknowledgedAt", a.acknowledged_by AS "acknowledgedBy",
-  a.closed_at AS "closedAt", a.closed_by AS "closedBy", a.close_reason AS "closeReason", a.ended_at AS "endedAt"`
+  a.closed_at AS "closedAt", a.closed_by AS "closedBy", a.close_reason AS "closeReason", a.ended_at AS "endedAt",
+  a.comment, a.assignee`
 
 /** An alert that was written, which webhooks receive if its rule notifies them. */
 export type WrittenAlert = Alert & { notifyWebhooks: boolean }

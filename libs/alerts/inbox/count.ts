@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Alert } from '#alerts/inbox/alert'
-import { ofDevices } from '#alerts/inbox/matching'
+import { alertsFrom, type OriginFilter } from '#alerts/inbox/matching'
 import { severities } from '#alerts/rules/condition'
 import { organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
@@ -20,13 +20,10 @@ type AlertCounts = z.infer<typeof alertCountsSchema>
 /** The numbers of an organization's alerts that are not closed (`alert:read`). Throws 404, also for an unknown group. */
 export const countAlerts = (
   ctx: FleetContext,
-  {
-    organizationId,
-    ...devices
-  }: { organizationId: string; deviceId?: string | undefined; groupId?: string | undefined },
+  { organizationId, ...origin }: OriginFilter & { organizationId: string },
 ): Promise<AlertCounts> =>
   inOrganization(ctx, { scope: 'alert:read', organizationId }, async (connection) => {
-    const { condition, values } = await ofDevices(ctx, connection, { organizationId, ...devices })
+    const { condition, values } = await alertsFrom(ctx, connection, { organizationId, ...origin })
     return countWhere(connection, condition, values)
   })
 

@@ -158,6 +158,114 @@ describe('POST /orgs/:orgId/alerts/:id/acknowledge and /close', () => {
   })
 })
 
+describe('PATCH /orgs/:orgId/alerts/:id', () => {
+  test('200 sets and removes comment and assignee, also of a closed alert; 400 without a field', async () => {
+    const { key, path, items, list } = await newInbox(2)
+    const one = `${path}/${items[0]?.id}`
+    const change = (json: unknown) => api.call('PATCH', one, { token: key, json })
+    const written = { comment: 'New antenna on Monday.', assignee: 'Ada Byron' }
+    expect(await change(written)).toMatchObject({ status: 200, body: { ...written, state: 'open' } })
+    expect((await list('assignee=Ada%20Byron')).items).toMatchObject([{ id: items[0]?.id }])
+    await api.call('POST', `${one}/close`, { token: key })
+    expect((await change({ assignee: null })).body).toMatchObject({ comment: written.comment, assignee: null })
+    for (const json of [{}, { assignee: '' }, { comment: 'x'.repeat(1_001) }, { state: 'open' }]) {
+      expect((await change(json)).status).toBe(400)
+    }
+  })
+})
+
+describe('POST /orgs/:orgId/alert-acknowledgements and /alert-closures', () => {
+  const handle = (id: string, verb: 'acknowledgements' | 'closures', token: string, json: unknown) =>
+    api.call('POST', `/orgs/${id}/alert-${verb}`, { token, json })
+
+  test('200 says what happened to each alert; a repetition changes nothing', async () => {
+    const { id, key, path, items, list } = await newInbox(3)
+    const stranger = await newInbox(1)
+    const [newest, second, oldest] = items.map((item) => item.id)
+    await api.call('POST', `${path}/${second}/close`, { token: key })
+    const foreign = stranger.items[0]?.id
+    const json = { alertIds: [newest, second, foreign], comment: 'On my way.', assignee: 'Ada' }
+    const outcomes = (first: string) => [
+      { alertId: newest, outcome: first },
+      { alertId: second, outcome: 'closed' },
+      { alertId: foreign, outcome: 'not_found' },
+    ]
+    const done = await handle(id, 'acknowledgements', key, json)
+    expect(done).toMatchObject({ status: 200, body: { changed: 1, results: outcomes('changed'), hasMore: false } })
+    const again = await handle(id, 'acknowledgements', key, json)
+    expect(again.body).toEqual({ changed: 0, results: outcomes('unchanged'), hasMore: false })
+    const other = await handle(id, 'acknowledgements', key, { alertIds: [newest], assignee: 'Bo' })
+    expect(other.body.changed).toBe(1)
+    expect((await list('state=acknowledged')).items).toMatchObject([{ comment: 'On my way.', assignee: 'Bo' }])
+    const closed = await handle(id, 'closures', key, { alertIds: [newest, second, oldest] })
+    expect(closed.body.results.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'changed',
+      'unchanged',
+      'changed',
+    ])
+    const audit = await api.call('GET', `/orgs/${id}/audit?limit=5`, { token: key })
+    expect(audit.body.items.map(({ action }: { action: string }) => action)).toEqual([
+      'alert.closed',
+      'alert.closed',
+      'alert.updated',
+      'alert.acknowledged',
+      'alert.closed',
+    ])
+    expect((await api.call('GET', `${stranger.path}/${foreign}`, { token: stranger.key })).body.state).toBe('open')
+  })
+
+  test('200 handles what matches a filter, and publishes alert.closed for each', async () => {
+    const { id, key, items, ruleId } = await newInbox(3)
+    const all = { filter: { ruleId, severity: 'critical' } }
+    const one = await handle(id, 'acknowledgements', key, { filter: { deviceId: items[0]?.deviceId } })
+    expect(one.body).toMatchObject({ changed: 1, results: [{ alertId: items[0]?.id, outcome: 'changed' }] })
+    const before = { filter: { until: '2020-01-01T00:00:00Z' } }
+    expect((await handle(id, 'acknowledgements', key, before)).body).toMatchObject({ changed: 0, results: [] })
+    expect((await handle(id, 'closures', key, { filter: { state: ['open'] } })).body.changed).toBe(2)
+    expect((await handle(id, 'closures', key, { ...all, comment: 'Storm.' })).body.changed).toBe(1)
+    expect((await handle(id, 'closures', key, all)).body).toEqual({ changed: 0, results: [], hasMore: false })
+    const { rows } = await api.services.pool.query(
+      "SELECT payload FROM outbox_event WHERE organization_id = $1 AND type = 'alert.closed'",
+      [id],
+    )
+    expect(rows).toHaveLength(3)
+  })
+
+  test('200 handles at most 1,000 alerts, the oldest first', async () => {
+    const { id, key, items, list } = await newInbox(1)
+    await api.services.pool.query(
+      `INSERT INTO alert (id, organization_id, rule_id, rule_name, kind, severity, notify_webhooks, device_id, since,
+         measured, opened_at)
+       SELECT uuidv7(), organization_id, uuidv7(), rule_name, kind, severity, false, device_id, since, measured, opened_at
+       FROM alert, generate_series(1, 1000) WHERE id = $1`,
+      [items[0]?.id],
+    )
+    const first = (await handle(id, 'acknowledgements', key, { filter: {} })).body
+    expect(first).toMatchObject({ changed: 1_000, hasMore: true })
+    expect(first.results[0]).toEqual({ alertId: items[0]?.id, outcome: 'changed' })
+    expect((await list('state=open')).items).toHaveLength(1)
+    expect((await handle(id, 'acknowledgements', key, { filter: {} })).body).toMatchObject({
+      changed: 1,
+      hasMore: false,
+    })
+  })
+
+  test('400 for no or two selections and too many ids; 403 for a viewer; 404 for an unknown group', async () => {
+    const { id, key, items } = await newInbox(1)
+    const alertIds = [items[0]?.id]
+    for (const verb of ['acknowledgements', 'closures'] as const) {
+      const tooMany = { alertIds: Array.from({ length: 1_001 }, () => crypto.randomUUID()) }
+      for (const json of [{}, { alertIds, filter: {} }, { alertIds: [] }, tooMany, { filter: { kind: 'offline' } }]) {
+        expect((await handle(id, verb, key, json)).status).toBe(400)
+      }
+      const viewer = await api.newKey([id], 'viewer')
+      expect((await handle(id, verb, viewer, { alertIds })).status).toBe(403)
+      const unknown = { filter: { groupId: crypto.randomUUID() } }
+      expect((await handle(id, verb, key, unknown)).status).toBe(404)
+    }
+  })
+})
+
 test('webhooks receive alert.opened and alert.closed with what was measured, unless the rule says otherwise', async () => {
   const { id, key, path, items, ruleId } = await newInbox(1)
   await api.call('POST', `${path}/${items[0]?.id}/close`, { token: key })

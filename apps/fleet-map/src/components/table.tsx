@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact'
 
 export type Column<Row> = {
   title: string
+  /** Shown instead of the title. */
+  heading?: ComponentChildren
   cell: (row: Row) => ComponentChildren
   /** `number` and `actions` align right. Only screen readers see the title of `actions`. */
   kind?: 'text' | 'number' | 'actions'
@@ -28,9 +30,9 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, kind }, index) => (
+            {columns.map(({ title, heading, kind }, index) => (
               <th key={title} scope="col" class={looks[index]}>
-                {kind === 'actions' ? <span class="visually-hidden">{title}</span> : title}
+                {kind === 'actions' ? <span class="visually-hidden">{title}</span> : (heading ?? title)}
               </th>
             ))}
           </tr>

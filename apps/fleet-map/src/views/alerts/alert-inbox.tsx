@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, all, post } from '../../api/client.ts'
+import { all, post } from '../../api/client.ts'
 import type { Alert, AlertState } from '../../api/schemas.ts'
+import { useAction } from '../../components/action.ts'
 import { ago, count, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -8,7 +9,12 @@ import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { alertCounts, refreshAlertCounts } from '../../state/alert-counts.ts'
+import { holds } from '../../state/session.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
+import { AlertBulkBar } from './alert-bulk.tsx'
+import { countMatching, type InboxFilter } from './alert-choice.ts'
+import { AlertNotesDialog } from './alert-notes.tsx'
+import { choiceColumn, useSelection } from './alert-selection.tsx'
 import {
   closeReasonText,
   kindLabels,
@@ -22,45 +28,83 @@ import {
 
 const states: (AlertState | 'all')[] = ['open', 'acknowledged', 'closed', 'all']
 
-/** Lists alerts by state. Open alerts can be acknowledged and closed. */
+type SingleVerb = 'acknowledge' | 'close' | 'note'
+
+/** Lists alerts by state. Open alerts can be acknowledged and closed, one by one or together. */
 export function AlertInbox({ org }: { org: string }) {
   const { state = 'open', severity = '', rule = '', device = '', group = '' } = place.value.params
-  const list = usePages(`/orgs/${org}/alerts`, {
-    state: state === 'all' ? null : [state as AlertState],
+  const filter: InboxFilter = {
+    state: state as AlertState | 'all',
     severity: severity as Severity | '',
     ruleId: rule,
     deviceId: device,
     groupId: group,
-  })
+  }
+  const list = usePages(`/orgs/${org}/alerts`, { ...filter, state: state === 'all' ? null : [state as AlertState] })
   const rules = useResource(`rules ${org}`, () => all(`/orgs/${org}/alert-rules`))
-  const [error, setError] = useState<ApiError>()
+  const { failure, run } = useAction()
+  const [done, setDone] = useState<string>()
+  const [noting, setNoting] = useState<Alert>()
+  const selection = useSelection(JSON.stringify([org, filter]), list.items)
   // Read the list again only when the counts change.
   const counted = JSON.stringify(alertCounts.value)
   useEffect(() => list.reload(), [counted])
-  const act = async (alert: Alert, verb: 'acknowledge' | 'close') => {
-    setError(undefined)
-    try {
-      await post(`/orgs/${org}/alerts/${alert.id}/${verb}`)
-    } catch (failure) {
-      if (failure instanceof ApiError) setError(failure)
-    }
+  const changed = (text?: string) => {
+    setDone(text)
+    setNoting(undefined)
+    if (text !== undefined) selection.clear()
     refreshAlertCounts()
     list.reload()
   }
+  const act = async (alert: Alert, verb: SingleVerb) => {
+    if (verb === 'note') return setNoting(alert)
+    await run(() => post(`/orgs/${org}/alerts/${alert.id}/${verb}`))
+    changed()
+  }
   const isFiltered = Boolean(severity || rule || device || group)
+  const mayHandle = holds(org, 'alert:acknowledge')
+  const until = list.items[0]?.openedAt
+  const canSelectAll = list.more && until && (state === 'open' || state === 'acknowledged')
+  async function selectAll() {
+    const size = await countMatching(org, filter)
+    if (size !== undefined && until) selection.chooseAll({ size, filter, until })
+  }
   return (
     <>
       <InboxFilters rules={rules.value ?? []} />
-      <FailureNotice reason={error?.message} />
+      <FailureNotice reason={failure} />
+      {done ? (
+        <p class="notice" role="status">
+          {done}
+        </p>
+      ) : null}
+      {selection.choice ? (
+        <AlertBulkBar
+          org={org}
+          choice={selection.choice}
+          canAcknowledge={selection.canAcknowledge}
+          onAll={canSelectAll ? selectAll : undefined}
+          onClear={selection.clear}
+          onDone={changed}
+        />
+      ) : null}
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {list.loading && list.items.length === 0 ? <Loading /> : null}
       {!list.loading && !list.error && list.items.length === 0 ? (
         <Nothing isFiltered={isFiltered} state={state} hasRules={(rules.value?.length ?? 1) > 0} />
       ) : null}
       {list.items.length > 0 ? (
-        <Table caption="Alerts" columns={columnsOf(act)} rows={list.items} keyOf={({ id }) => id} />
+        <Table
+          caption="Alerts"
+          columns={mayHandle ? [choiceColumn(selection), ...columnsOf(act)] : columnsOf(undefined)}
+          rows={list.items}
+          keyOf={({ id }) => id}
+        />
       ) : null}
       <MoreButton more={list.more} />
+      {noting ? (
+        <AlertNotesDialog org={org} alert={noting} onClose={() => setNoting(undefined)} onSaved={() => changed()} />
+      ) : null}
     </>
   )
 }
@@ -143,7 +187,8 @@ const Nothing = ({ isFiltered, state, hasRules }: { isFiltered: boolean; state: 
     </Empty>
   )
 
-const columnsOf = (act: (alert: Alert, verb: 'acknowledge' | 'close') => void): Column<Alert>[] => [
+/** The columns of the inbox; without actions for readers who may not handle alerts. */
+const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined): Column<Alert>[] => [
   {
     title: 'Alert',
     cell: (alert) => (
@@ -170,24 +215,30 @@ const columnsOf = (act: (alert: Alert, verb: 'acknowledge' | 'close') => void): 
   },
   { title: 'Opened', cell: ({ openedAt }) => <span title={moment(openedAt)}>{ago(openedAt)}</span>, optional: true },
   { title: 'State', cell: (alert) => <StateCell alert={alert} />, optional: true },
-  {
-    title: 'Actions',
-    kind: 'actions',
-    cell: (alert) =>
-      alert.state === 'closed' ? null : (
-        <span class="actions">
-          {alert.state === 'open' ? (
-            <button type="button" class="button small" onClick={() => act(alert, 'acknowledge')}>
-              Acknowledge
-            </button>
-          ) : null}
-          <button type="button" class="button quiet small" onClick={() => act(alert, 'close')}>
-            Close
-          </button>
-        </span>
-      ),
-  },
+  ...(act ? [actionsColumn(act)] : []),
 ]
+
+const actionsColumn = (act: (alert: Alert, verb: SingleVerb) => void): Column<Alert> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (alert) => (
+    <span class="actions">
+      {alert.state === 'open' ? (
+        <button type="button" class="button small" onClick={() => act(alert, 'acknowledge')}>
+          Acknowledge
+        </button>
+      ) : null}
+      {alert.state === 'closed' ? null : (
+        <button type="button" class="button quiet small" onClick={() => act(alert, 'close')}>
+          Close
+        </button>
+      )}
+      <button type="button" class="button quiet small" onClick={() => act(alert, 'note')}>
+        Note
+      </button>
+    </span>
+  ),
+})
 
 const StateCell = ({ alert }: { alert: Alert }) => (
   <div class="stacked">
@@ -203,5 +254,7 @@ const StateCell = ({ alert }: { alert: Alert }) => (
         {ago(alert.acknowledgedAt)}
       </span>
     ) : null}
+    {alert.assignee ? <span class="label">{alert.assignee}</span> : null}
+    {alert.comment ? <span class="hint">{alert.comment}</span> : null}
   </div>
 )

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import type { paths } from '../../openapi.ts'
+import type { components, paths } from '../../openapi.ts'
+import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { collect } from '../input.ts'
 import { openSession, type Session } from '../session.ts'
@@ -11,6 +12,10 @@ type Severity = NonNullable<AlertQuery['severity']>
 
 type FilterOptions = { severity?: Severity; device?: string; group?: string; rule?: string }
 type ListOptions = FilterOptions & { state?: State[]; limit: string }
+
+type NoteOptions = { assignee?: string; comment?: string }
+type HandleOptions = FilterOptions & NoteOptions & { all?: true }
+type Handled = components['schemas']['HandledAlerts']
 
 const severities = ['critical', 'warning', 'info'] as const
 
@@ -28,6 +33,23 @@ export function addAlertCommands(program: Command): void {
     .option('--state <state>', 'open, acknowledged or closed; can be repeated', collect)
     .option('--limit <number>', 'print at most this many', '50')
     .action(listAlerts)
+  withFilter(
+    alerts.command('acknowledge [alert...]').description('Acknowledge alerts by their ids, or all that match.'),
+  )
+    .option('--all', 'all open alerts that match the filter')
+    .option('--assignee <person>', 'who takes care of them')
+    .option('--comment <text>', 'what to write about them')
+    .action((ids: string[], options: HandleOptions, command: Command) => handle('acknowledge', ids, options, command))
+  withFilter(alerts.command('close [alert...]').description('Close alerts by their ids, or all that match.'))
+    .option('--all', 'all alerts that match the filter and are not closed')
+    .option('--comment <text>', 'what to write about them')
+    .action((ids: string[], options: HandleOptions, command: Command) => handle('close', ids, options, command))
+  alerts
+    .command('note <alert>')
+    .description('Change who takes care of an alert, and the comment. An empty text removes it.')
+    .option('--assignee <person>', 'who takes care of it')
+    .option('--comment <text>', 'what to write about it')
+    .action(writeNotes)
   alerts.command('count').description('Count the alerts that are not closed, by severity.').action(countAlerts)
 }
 
@@ -51,6 +73,52 @@ async function listAlerts({ state = ['open'], limit, ...filter }: ListOptions, c
       'No alerts.',
     ),
   )
+}
+
+async function handle(
+  verb: 'acknowledge' | 'close',
+  ids: string[],
+  { all, assignee, comment, ...filter }: HandleOptions,
+  command: Command,
+): Promise<void> {
+  const session = openSession(command)
+  const given = await filterQuery(session, filter)
+  if (ids.length > 0 === Boolean(all)) throw new CommandError('Name alerts, or use --all.', exitCodes.usage)
+  if (ids.length > 0 && Object.keys(given).length > 0) {
+    throw new CommandError('Filters need --all.', exitCodes.usage)
+  }
+  const params = { path: { orgId: await session.organizationId() } }
+  const selected = all ? { filter: given } : { alertIds: ids }
+  const notes = { ...(comment && { comment }), ...(assignee && { assignee }) }
+  const results: Handled['results'] = []
+  let hasMore = true
+  while (hasMore) {
+    const body = { ...selected, ...notes }
+    const done: Handled =
+      verb === 'close'
+        ? await session.client.post('/orgs/{orgId}/alert-closures', { params, body })
+        : await session.client.post('/orgs/{orgId}/alert-acknowledgements', { params, body })
+    results.push(...done.results)
+    hasMore = done.hasMore && done.changed > 0
+  }
+  session.print(results, () =>
+    table(
+      ['ALERT', 'OUTCOME'],
+      results.map(({ alertId, outcome }) => [alertId, outcome]),
+      'No alerts.',
+    ),
+  )
+}
+
+async function writeNotes(id: string, { assignee, comment }: NoteOptions, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId(), id }
+  const body = {
+    ...(assignee !== undefined && { assignee: assignee || null }),
+    ...(comment !== undefined && { comment: comment || null }),
+  }
+  const alert = await session.client.patch('/orgs/{orgId}/alerts/{id}', { params: { path }, body })
+  session.print(alert, () => `Assignee: ${alert.assignee ?? 'none'}. Comment: ${alert.comment ?? 'none'}.`)
 }
 
 async function filterQuery(session: Session, { severity, device, group, rule }: FilterOptions) {
