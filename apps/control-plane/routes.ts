@@ -11,6 +11,7 @@ import { deviceEdgeRoutes } from './routes/adapters/device-edge.ts'
 import { alertAddressRoutes } from './routes/alerts/alert-addresses.ts'
 import { alertRuleRoutes } from './routes/alerts/alert-rules.ts'
 import { alertRoutes } from './routes/alerts/alerts.ts'
+import { chatChannelRoutes } from './routes/alerts/chat-channels.ts'
 import { configApplyRoutes } from './routes/configs/config-apply.ts'
 import { configVersionRoutes } from './routes/configs/config-versions.ts'
 import { configRoutes } from './routes/configs/configs.ts'
@@ -73,6 +74,7 @@ export const routes: readonly Route[] = [
   ...alertRuleRoutes,
   ...alertRoutes,
   ...alertAddressRoutes,
+  ...chatChannelRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
   ...telemetryRoutes,

@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { Counter, type Registry } from 'prom-client'
 import { setAddressOfPage } from '#alerts/addresses/links'
+import { setPageOfChannels } from '#alerts/chat/channel'
 import type { Clock } from '#core/clock'
 import { reachableAddresses } from '#core/public-address'
 import { createAccessTokens } from '#fleet/access/access-tokens'
@@ -59,6 +60,7 @@ export async function openServices(config: ControlPlaneConfig): Promise<OpenServ
   const { registry } = metrics
   const authentication = await openAuthentication({ config, pools, plans, clock, registry, baseUrl })
   await setAddressOfPage(pool, baseUrl)
+  await setPageOfChannels(pool, baseUrl)
   const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
   const logger = createLogger('control-plane', config.LOG_LEVEL)
   const servers = questdbServers(config)

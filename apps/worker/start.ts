@@ -6,6 +6,7 @@ import type { SystemContext } from '#fleet/context'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
 import { loadPlans } from '#fleet/organizations/plans'
+import { createGuardedPost } from '#fleet/webhooks/guarded-post'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender } from '#fleet/webhooks/sender'
 import { createHttpMetrics } from '#http/metrics'
@@ -59,7 +60,9 @@ export async function startWorker(
     openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
-  const sender = createWebhookSender({ reachable: reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS) })
+  const reachable = reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS)
+  const sender = createWebhookSender({ reachable })
+  const chatSender = createGuardedPost({ reachable })
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, turnFailures('deliver_webhooks'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
@@ -69,6 +72,7 @@ export async function startWorker(
       alerts: { pool, plans, clock },
       copies,
       mail: mailer && { pool, plans, clock, mailer },
+      chat: { pool, keyring, clock, sender: chatSender },
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
@@ -91,7 +95,7 @@ export async function startWorker(
       await Promise.all([relay.stop(), tasks.stop(), jobQueues.workers.stop()])
       await webhooks.settle()
       await jobQueues.close()
-      await sender.close()
+      await Promise.all([sender.close(), chatSender.close()])
       mailer?.close()
       await Promise.all(copies.map((copy) => copy.end()))
       await pool.end()

@@ -1,9 +1,12 @@
+import { reportMailServer } from '#alerts/addresses/mail-server'
+import { type ChatWorker, sendChatMessages } from '#alerts/chat/deliver'
 import { evaluateDataUse } from '#alerts/data-use/evaluate'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
 import { sendConfirmations } from '#alerts/mail/confirm'
 import { type MailWorker, sendMails } from '#alerts/mail/deliver'
+import { sendTestMails } from '#alerts/mail/test-messages'
 import { pruneAlerts } from '#alerts/retention'
 import type { FairRounds } from '#core/fair-rounds'
 import type { SystemContext } from '#fleet/context'
@@ -27,6 +30,7 @@ type Parts = {
   copies: readonly QuestdbSql[]
   /** Undefined without a mail server. */
   mail: MailWorker | undefined
+  chat: ChatWorker
   erasure: Erasure
   erasureHourUtc: number
 }
@@ -41,6 +45,7 @@ export const periodicTasks = ({
   alerts,
   copies,
   mail,
+  chat,
   erasure,
   erasureHourUtc,
 }: Parts): PeriodicTask[] => [
@@ -57,6 +62,7 @@ export const periodicTasks = ({
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
   ...(mail ? mailTasks(mail) : []),
+  { name: 'send_chat_messages', everyMs: 1_000, run: (rounds) => sendChatMessages(chat, rounds) },
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
@@ -71,6 +77,8 @@ export const periodicTasks = ({
 const mailTasks = (mail: MailWorker): PeriodicTask[] => [
   { name: 'send_alert_mail', everyMs: 2_000, run: (rounds) => sendMails(mail, rounds) },
   { name: 'send_alert_confirmations', everyMs: 2_000, run: () => sendConfirmations(mail) },
+  { name: 'send_test_mail', everyMs: 1_000, run: () => sendTestMails(mail) },
+  { name: 'report_mail_server', everyMs: minuteMs, run: () => reportMailServer(mail.pool) },
 ]
 
 /** Offers all jobs again when the store of the queues has lost its data. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { signWebhook } from '#fleet/webhooks/sender'
+import { startChatReceiver } from '#test/chat-receiver'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
 import { type Violation, violations } from './axe.ts'
@@ -127,7 +128,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await nextRound()
   await van.reportAt([4.05, 51.95])
   await expect.poll(() => rowsOf(page, 'Alerts').count(), { timeout: minute }).toBe(1)
-  await page.getByRole('link', { name: /^Alerts.*1 open$/ }).waitFor()
+  await page.getByRole('link', { name: /^Alerts.*1 open, 1 critical$/ }).waitFor()
   await expect.poll(() => smtp.received.flatMap(({ to }) => to), { timeout: minute }).toContain('port@example.com')
   expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
   expect(smtp.received.at(-1)?.raw).toContain('Port van')
@@ -157,6 +158,62 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await deliveries.filter({ hasText: 'alert.closed' }).getByText('Delivered').waitFor()
   await deliveries.filter({ hasText: 'alert.opened' }).getByText('Delivered').waitFor()
   expect(delivered('alert.closed')?.data).toMatchObject({ closeReason: 'closed_by_user' })
+})
+
+test('sees open alerts everywhere, acknowledges them together, and tests a chat channel', {
+  timeout: 4 * minute,
+}, async () => {
+  const van = await registerVan(product(), 'Storm van')
+  const path = `/orgs/${van.organizationId}`
+  const post = <Answer>(to: string, body: unknown) =>
+    product().call<Answer>('POST', `${path}${to}`, body, product().adminKey)
+  const { key } = await post<{ key: string }>('/api-keys', { name: 'page', role: 'admin' })
+  const area = { type: 'Circle', lat: 51.95, lon: 4.05, radiusM: 800 }
+  const { id: placeId } = await post<{ id: string }>('/places', { name: 'Pier', area })
+  const condition = { kind: 'entered_place', placeId, forMinutes: 0 }
+  for (const severity of ['critical', 'warning']) await post('/alert-rules', { name: severity, severity, condition })
+  await van.reportAt([4.2, 51.9])
+  await nextRound()
+  await van.reportAt([4.05, 51.95])
+
+  const page = await read('#/overview', { key })
+  await page.getByRole('link', { name: /^Alerts.*2 open, 1 critical$/ }).waitFor()
+  const banner = page.getByRole('region', { name: 'Open alerts' })
+  await banner.getByText('2 open alerts, 1 critical').waitFor()
+  await banner.getByRole('link', { name: 'Storm van' }).click()
+  await page.getByRole('heading', { name: /Storm van/ }).waitFor()
+  await banner.getByText('2 open alerts, 1 critical').waitFor()
+  expect(await violations(page)).toEqual<Violation[]>([])
+  await banner.getByRole('link', { name: 'Show in the inbox' }).click()
+
+  await expect.poll(() => rowsOf(page, 'Alerts').count()).toBe(2)
+  await page.getByLabel('Select all alerts shown').check()
+  await page.getByRole('button', { name: 'Acknowledge selected' }).click()
+  const acknowledge = dialog(page, 'Acknowledge 2 alerts?')
+  await acknowledge.getByLabel(/^Who takes care/).fill('Ada Byron')
+  await acknowledge.getByLabel(/^Comment/).fill('The storm')
+  await acknowledge.getByRole('button', { name: 'Acknowledge 2 alerts' }).click()
+  await page.getByText('2 alerts acknowledged.').waitFor()
+  await page.getByRole('button', { name: /^Acknowledged \(2\)/ }).click()
+  await expect.poll(() => rowsOf(page, 'Alerts').filter({ hasText: 'Ada Byron' }).count()).toBe(2)
+  expect(await violations(page)).toEqual<Violation[]>([])
+
+  const chat = await startChatReceiver()
+  await page.getByRole('navigation', { name: 'Alerts' }).getByRole('link', { name: 'Channels' }).click()
+  await page.getByRole('button', { name: 'New channel' }).click()
+  const channel = dialog(page, 'New chat channel')
+  await channel.getByLabel('Service').selectOption({ label: 'Mattermost' })
+  await channel.getByLabel('Name').fill('Night shift')
+  await channel.getByLabel(/^URL/).fill(chat.url('/hooks/secret'))
+  await channel.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('button', { name: 'Send a test to Night shift' }).click()
+  await rowsOf(page, 'Chat channels')
+    .getByText(/^Sent, /)
+    .waitFor()
+  expect(chat.received).toMatchObject([{ path: '/hooks/secret', body: { attachments: [{}] } }])
+  expect(await violations(page)).toEqual<Violation[]>([])
+  expect(await page.content()).not.toContain('hooks/secret')
+  await chat.close()
 })
 
 test('creates a rule of every kind, edits one, shows a conflict, disables and deletes it', async () => {

@@ -26,6 +26,7 @@ const limitOf: Record<string, LimitName> = {
   'POST /orgs/{orgId}/firmware': 'firmwareImages',
   'POST /orgs/{orgId}/alert-rules': 'alertRules',
   'POST /orgs/{orgId}/webhooks': 'webhooks',
+  'POST /orgs/{orgId}/chat-channels': 'chatChannels',
   'POST /orgs/{orgId}/views': 'savedViews',
 }
 
@@ -50,6 +51,8 @@ const withoutLimit: Record<string, string> = {
   'POST /orgs/{orgId}/alert-acknowledgements': changes,
   'POST /orgs/{orgId}/alert-closures': changes,
   'POST /orgs/{orgId}/alert-address-confirmations': 'Rules add addresses, at most `waitingAddresses`.',
+  'POST /orgs/{orgId}/alert-address-tests': changes,
+  'POST /orgs/{orgId}/chat-channels/{id}/test': 'Messages are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/test': 'Deliveries are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': changes,
   'POST /fleet/forecast': 'It stores nothing.',

@@ -193,6 +193,19 @@ export const entries: Record<string, Entry> = {
     json: () => ({ email: 'fleet@example.com' }),
     otherJson: () => ({ email: 'night@example.com' }),
   },
+  'POST /orgs/{orgId}/alert-address-tests': {
+    json: () => ({ email: 'known@example.com' }),
+    otherJson: () => ({ email: 'other@example.com' }),
+  },
+  'GET /orgs/{orgId}/chat-channels': {},
+  'POST /orgs/{orgId}/chat-channels': {
+    json: () => ({ name: 'Night', kind: 'slack', url: 'https://hooks.slack.com/services/T0/B0/X' }),
+    otherJson: () => ({ name: 'Day', kind: 'slack', url: 'https://hooks.slack.com/services/T0/B0/X' }),
+  },
+  'GET /orgs/{orgId}/chat-channels/{id}': { id: 'chatChannelId' },
+  'PATCH /orgs/{orgId}/chat-channels/{id}': { id: 'chatChannelId', json: name },
+  'DELETE /orgs/{orgId}/chat-channels/{id}': { id: 'chatChannelId' },
+  'POST /orgs/{orgId}/chat-channels/{id}/test': { id: 'chatChannelId' },
   'POST /alert-address-links': { unguarded: true, createsNothing: 'Answers the link of a message.' },
 
   'POST /orgs/{orgId}/webhooks': {

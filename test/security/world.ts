@@ -1,3 +1,4 @@
+import { reportMailServer } from '#alerts/addresses/mail-server'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import type { TestControlPlane } from '#test/control-plane'
 
@@ -13,6 +14,7 @@ export type World = {
   placeId: string
   alertRuleId: string
   alertId: string
+  chatChannelId: string
   profileId: string
   apiKeyId: string
   enrollmentKeyId: string
@@ -50,6 +52,14 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     "UPDATE alert_address SET requested_at = now() - interval '1 day' WHERE organization_id = $1",
     [orgId],
   )
+  // Tests can be sent to addresses that are confirmed, while there is a mail server.
+  await api.services.pool.query(
+    `INSERT INTO alert_address (organization_id, address, state, confirmed_by)
+     SELECT $1, address, 'confirmed', 'link' FROM unnest('{known@example.com,other@example.com}'::text[]) AS address`,
+    [orgId],
+  )
+  await reportMailServer(api.services.pool)
+  const chat = { name: 'Shift', kind: 'slack', url: 'https://hooks.slack.com/services/T0/B0/X' }
   const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
   const batch = await post(`/orgs/${orgId}/configs/${profileId}/apply`, { deviceIds: [deviceId] })
   const hook = { url: 'https://example.com/h', events: ['device.created'] }
@@ -71,6 +81,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     sessionId: await signIn(api, key),
     alertRuleId,
     alertId: await openAlert(api, alertRuleId, deviceId),
+    chatChannelId: (await post(`/orgs/${orgId}/chat-channels`, chat)).id,
     jobId: batch.jobs[0].id,
     batchId: batch.id,
     viewId: (await post(`/orgs/${orgId}/views`, { name: 'Day', place: 'map', shared: true })).id,

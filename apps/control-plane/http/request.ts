@@ -150,6 +150,7 @@ const nouns: Record<string, string> = {
   'api-keys': 'API key',
   'enrollment-keys': 'enrollment key',
   'alert-rules': 'alert rule',
+  'chat-channels': 'chat channel',
   firmware: 'firmware image',
   views: 'saved view',
   tokens: 'device token',

@@ -18,6 +18,14 @@ export const addressSchema = z
       ),
     changedAt: instantOut().describe('When the state changed.'),
     requestedAt: instantOut().nullable().describe('When the last message with a link was requested.'),
+    lastTest: z
+      .object({
+        state: z.enum(['waiting', 'sent', 'failed']),
+        at: instantOut().describe('When it was sent or given up, or when it was requested while it waits.'),
+        error: z.string().nullable().describe('Why it was given up; null otherwise.'),
+      })
+      .nullable()
+      .describe('The last test message; null if there was none.'),
     sentAt: instantOut().nullable().describe('When the last message with a link was sent.'),
   })
   .meta({ id: 'AlertAddress' })
@@ -26,7 +34,11 @@ export type AlertAddress = z.infer<typeof addressSchema>
 
 /** The columns of an `AlertAddress`, for SELECT and RETURNING. */
 export const addressColumns = `address AS email, state, confirmed_by AS "confirmedBy", changed_at AS "changedAt",
-  requested_at AS "requestedAt", sent_at AS "sentAt"`
+  requested_at AS "requestedAt", sent_at AS "sentAt",
+  CASE WHEN test_requested_at IS NOT NULL THEN json_build_object(
+    'state', CASE WHEN test_ended_at IS NULL THEN 'waiting' WHEN test_error IS NULL THEN 'sent' ELSE 'failed' END,
+    'at', to_char(coalesce(test_ended_at, test_requested_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'error', test_error) END AS "lastTest"`
 
 /** An address of a rule that receives no alerts, in the form of the rule. */
 export const unconfirmedEmailSchema = z.object({

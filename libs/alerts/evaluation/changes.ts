@@ -1,3 +1,4 @@
+import { queueChatMessages } from '#alerts/chat/queue'
 import { outOfScopeSql, unendedSql, watchedSql } from '#alerts/evaluation/scope'
 import { type WrittenAlert, writtenColumns } from '#alerts/inbox/alert'
 import { endChosen } from '#alerts/inbox/close-unended'
@@ -66,6 +67,7 @@ export async function openAlerts(
   )
   await publishAlerts(connection, 'alert.opened', opened)
   await queueMails(connection, opened)
+  await queueChatMessages(connection, opened)
   return opened.length
 }
 

@@ -1,6 +1,7 @@
 import { issueAddressLink } from '#alerts/addresses/links'
+import type { NotifiedAlert } from '#alerts/inbox/sentence'
 import type { Mailer } from '#alerts/mail/mailer'
-import { type AlertMail, type MailedAlert, mailText } from '#alerts/mail/message'
+import { type AlertMail, mailText } from '#alerts/mail/message'
 import { nextQuotaMs, releaseQuota, withinQuota } from '#alerts/mail/quota'
 import type { Clock } from '#core/clock'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
@@ -155,7 +156,7 @@ async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
   ])
 }
 
-const readAlerts = (pool: Pool, alertIds: readonly string[]): Promise<MailedAlert[]> =>
+const readAlerts = (pool: Pool, alertIds: readonly string[]): Promise<NotifiedAlert[]> =>
   queryEntities(
     pool,
     `SELECT d.name AS "deviceName", a.device_id AS "deviceId", a.kind, a.since, a.measured, a.state = 'closed' AS closed

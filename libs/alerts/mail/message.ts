@@ -1,7 +1,5 @@
 import type { Alert } from '#alerts/inbox/alert'
-
-/** What a message says about one alert. `closed`: since it opened. */
-export type MailedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured'> & { closed: boolean }
+import { type NotifiedAlert, nameOf, onOneLine, sentenceOf } from '#alerts/inbox/sentence'
 
 /** A message about the alerts of one rule. `count`: all of them; `alerts`: the first. */
 export type AlertMail = {
@@ -9,7 +7,7 @@ export type AlertMail = {
   severity: Alert['severity']
   organizationName: string
   count: number
-  alerts: readonly MailedAlert[]
+  alerts: readonly NotifiedAlert[]
   /** A link with which the reader refuses further messages. */
   refusal?: string | undefined
 }
@@ -29,7 +27,7 @@ export function mailText({ ruleName, severity, organizationName, count, alerts, 
     `Severity: ${severity}`,
     `Organization: ${organizationName}`,
     '',
-    ...alerts.map((alert) => `- ${nameOf(alert)}: ${sentenceOf(alert)}${alert.closed ? ' (closed since)' : ''}`),
+    ...alerts.map((alert) => `- ${nameOf(alert)}: ${sentenceOf(alert)}`),
     ...(unnamed > 0 ? [`- and ${unnamed} more`] : []),
     ...(refusal === undefined ? [] : ['', `To receive no more messages of ${organizationName}, open ${refusal}`]),
   ]
@@ -64,31 +62,8 @@ export function confirmationText({
   }
 }
 
-const nameOf = ({ deviceName, deviceId }: MailedAlert): string => deviceName ?? deviceId
-
-function sentenceOf({ kind, since, measured }: MailedAlert): string {
-  const from = `since ${since.slice(0, 16).replace('T', ' ')} UTC`
-  switch (kind) {
-    case 'offline':
-      return `no report ${from}`
-    case 'no_fix':
-      return `no position ${from}`
-    case 'weak_signal':
-      return typeof measured.rsrpDbm === 'number'
-        ? `signal ${measured.rsrpDbm} dBm, weak ${from}`
-        : `no service ${from}`
-    case 'high_temperature':
-      return `${measured.temperatureC} °C, too high ${from}`
-    case 'modem_down':
-      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
-    case 'entered_place':
-      return `inside the place ${from}`
-    case 'left_place':
-      return `outside the place ${from}`
-    case 'data_use':
-      return `${measured.megabytes} MB used ${from}`
-  }
-}
-
-/** Names have no control characters when they are stored. This keeps every header on one line all the same. */
-const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')
+/** Returns the subject and the text of a test message. */
+export const testMailText = (organizationName: string): { subject: string; text: string } => ({
+  subject: onOneLine(`Test: alerts of ${organizationName}`),
+  text: `${onOneLine(`The organization "${organizationName}" sends its alerts about routers to this address.`)}\n`,
+})

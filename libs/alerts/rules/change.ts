@@ -30,7 +30,7 @@ type RuleChange = { [Name in keyof RuleSettings]?: RuleSettings[Name] | undefine
 
 /**
  * Creates an alert rule (`alert:write`). New addresses receive a link with which their owner confirms them; `pageUrl` is where
- * the page is. Throws 402, 404 for a group or place that the organization does not have, and 409 `limit_reached`.
+ * the page is. Throws 402, 404 for a group, place or chat channel that the organization does not have, and 409 `limit_reached`.
  */
 export async function createAlertRule(
   ctx: FleetContext,
@@ -38,6 +38,7 @@ export async function createAlertRule(
 ): Promise<RuleRevision> {
   return createObject(ctx, { scope: 'alert:write', organizationId }, async (connection) => {
     await requireTargets(connection, organizationId, settings)
+    await requireChannels(connection, organizationId, settings.channels.chats)
     await registerAddresses(ctx, connection, { organizationId, emails: settings.channels.emails, pageUrl })
     const id = newId()
     const row = await queryEntity<AlertRule & { revision: string }>(
@@ -69,6 +70,7 @@ export async function updateAlertRule(
     const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const settings: RuleSettings = { ...current.rule, ...present }
     await requireTargets(connection, organizationId, change)
+    await requireChannels(connection, organizationId, change.channels?.chats)
     precondition(current)
     await registerAddresses(ctx, connection, { organizationId, emails: change.channels?.emails ?? [], pageUrl })
     const row = await queryEntity<AlertRule & { revision: string }>(
@@ -118,4 +120,15 @@ async function requireTargets(
   )
   if (groupId !== null && !rows[0]?.has_group) throw notFound('group', groupId)
   if (placeId !== null && !rows[0]?.has_place) throw notFound('place', placeId)
+}
+
+/** Locks chat channels, so that they are not deleted before the commit. Throws 404 for one that the organization does not have. */
+async function requireChannels(db: Queryable, organizationId: string, ids: readonly string[] = []): Promise<void> {
+  if (ids.length === 0) return
+  const { rows } = await db.query<{ id: string }>(
+    'SELECT id FROM chat_channel WHERE organization_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR SHARE',
+    [organizationId, ids],
+  )
+  const missing = ids.find((id) => !rows.some((row) => row.id === id))
+  if (missing !== undefined) throw notFound('chat channel', missing)
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { unconfirmedEmailSchema, unconfirmedEmailsSql } from '#alerts/addresses/address'
+import { hasMailServerSql } from '#alerts/addresses/mail-server'
 import { conditionJson, conditionSchema, conditionValues, severities } from '#alerts/rules/condition'
 import { notFound } from '#core/errors'
 import { instantOut, text, uuid } from '#core/schemas'
@@ -17,14 +18,23 @@ export const alertRuleSchema = z
     condition: conditionSchema,
     groupId: uuid().nullable().describe('Only devices of this group; null for all devices.'),
     tags: z.array(z.string()),
-    channels: z.object({ webhook: z.boolean(), emails: z.array(z.string()) }),
+    channels: z.object({
+      webhook: z.boolean(),
+      emails: z.array(z.string()),
+      chats: z.array(uuid()).describe('Ids of chat channels.'),
+    }),
     quietHours: windowSchema
       .nullable()
-      .describe('E-mail is sent after these hours. The inbox and webhooks do not wait.'),
+      .describe('E-mail and chat messages are sent after these hours. The inbox and webhooks do not wait.'),
     unconfirmedEmails: z
       .array(unconfirmedEmailSchema)
       .describe(
         'The addresses of `channels.emails` that receive no alerts, because their owner has not confirmed them.',
+      ),
+    mailMissing: z
+      .boolean()
+      .describe(
+        'The rule names e-mail addresses, but no worker with a mail server (`SMTP_URL`) has run in the last five minutes.',
       ),
     createdAt: instantOut(),
     updatedAt: instantOut(),
@@ -34,7 +44,10 @@ export const alertRuleSchema = z
 export type AlertRule = z.infer<typeof alertRuleSchema>
 
 /** The parts of a rule that a caller sets. A device must have all `tags`. */
-export type RuleSettings = Omit<AlertRule, 'id' | 'unconfirmedEmails' | 'createdAt' | 'updatedAt'>
+export type RuleSettings = Omit<
+  AlertRule,
+  'id' | 'channels' | 'unconfirmedEmails' | 'mailMissing' | 'createdAt' | 'updatedAt'
+> & { channels: { webhook: boolean; emails: string[]; chats?: string[] } }
 
 /** A rule with its revision, which is its entity tag. */
 export type RuleRevision = { rule: AlertRule; revision: string }
@@ -46,7 +59,8 @@ export const ruleAccess = ({ organizationId, ruleId }: RuleReference, scope: Sco
 
 /** The columns of an `AlertRule`, for SELECT and RETURNING. */
 export const ruleColumns = `id, name, enabled, severity, ${conditionJson} AS condition, group_id AS "groupId", tags,
-  json_build_object('webhook', notify_webhooks, 'emails', emails) AS channels,
+  json_build_object('webhook', notify_webhooks, 'emails', emails, 'chats', chat_channel_ids) AS channels,
+  emails <> '{}' AND NOT ${hasMailServerSql} AS "mailMissing",
   ${unconfirmedEmailsSql} AS "unconfirmedEmails", quiet_hours AS "quietHours",
   created_at AS "createdAt", updated_at AS "updatedAt"`
 
@@ -60,9 +74,9 @@ export const toRevision = ({ revision, ...rule }: AlertRule & { revision: string
 
 /** The columns that a caller sets, and their values from the parameters of `settingsOf`. */
 export const settingsColumns = `name, enabled, severity, kind, for_minutes, threshold, place_id, period, group_id, tags,
-  notify_webhooks, emails, quiet_hours`
+  notify_webhooks, emails, chat_channel_ids, quiet_hours`
 export const settingsValues = `$name, $enabled, $severity, ${conditionValues('$condition::jsonb')}, $groupId, $tags,
-  $webhook, $emails, $quietHours`
+  $webhook, $emails, $chats, $quietHours`
 
 export const settingsOf = ({ condition, channels, quietHours, ...settings }: RuleSettings) => ({
   name: settings.name,
@@ -71,7 +85,9 @@ export const settingsOf = ({ condition, channels, quietHours, ...settings }: Rul
   condition,
   groupId: settings.groupId,
   tags: settings.tags,
-  ...channels,
+  webhook: channels.webhook,
+  emails: channels.emails,
+  chats: channels.chats ?? [],
   quietHours,
 })
 

@@ -16,6 +16,7 @@ const tables = {
   place: 'place',
   alert: 'alert',
   'alert rule': 'alert_rule',
+  'chat channel': 'chat_channel',
   'saved view': 'saved_view',
 } as const
 

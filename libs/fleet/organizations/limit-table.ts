@@ -38,6 +38,7 @@ const limitTable = {
   firmwareImages: { most: 500, what: 'firmware images', stored: 'firmware_image WHERE organization_id = $1' },
   savedViews: { most: 1_000, what: 'saved views', stored: 'saved_view WHERE organization_id = $1' },
   alertRules: { most: 200, what: 'alert rules', stored: 'alert_rule WHERE organization_id = $1' },
+  chatChannels: { most: 50, what: 'chat channels', stored: 'chat_channel WHERE organization_id = $1' },
   waitingAddresses: {
     most: 100,
     what: 'e-mail addresses that wait for a confirmation',

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { reportMailServer } from '#alerts/addresses/mail-server'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { sendConfirmations } from '#alerts/mail/confirm'
 import { type MailWorker, sendMails } from '#alerts/mail/deliver'
 import { createMailer } from '#alerts/mail/mailer'
+import { sendTestMails } from '#alerts/mail/test-messages'
 import { pruneAlerts } from '#alerts/retention'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { plansFileWith } from '#test/limited-plans'
@@ -260,4 +262,47 @@ test('409 `limit_reached` when too many addresses wait, on creation and on chang
     expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached', limit: 2, used: 2 } })
   }
   expect((await call('PATCH', one, { channels: { emails: ['b@example.com'] } })).status).toBe(200)
+})
+
+describe('POST /orgs/:orgId/alert-address-tests', () => {
+  test('202 sends a test, and lastTest has the result; 409 without confirmation or mail server; 404; 429', async () => {
+    const { call } = await newRule(['fleet@example.com'])
+    const { pool } = api.services
+    await pool.query('DELETE FROM mail_server')
+    const test = (email = 'Fleet@example.com') => call('POST', '/alert-address-tests', { email })
+    expect(await test()).toMatchObject({ status: 409, body: { code: 'address_not_confirmed' } })
+    expect((await test('unknown@example.com')).status).toBe(404)
+    await pool.query("UPDATE alert_address SET state = 'confirmed', confirmed_by = 'link', next_attempt_at = NULL")
+    expect(await test()).toMatchObject({ status: 409, body: { code: 'mail_server_missing' } })
+    await reportMailServer(pool)
+    expect(await test()).toMatchObject({ status: 202, body: { lastTest: { state: 'waiting', error: null } } })
+    expect(await test()).toMatchObject({ status: 429, body: { code: 'test_too_soon' } })
+    expect(await sendTestMails(worker)).toBe(1)
+    expect(await sendTestMails(worker)).toBe(0)
+    expect(smtp.received).toMatchObject([{ to: ['fleet@example.com'], subject: 'Test: alerts of Harbour ferries' }])
+    const lastTest = async () => (await call('GET', '/alert-addresses')).body.items[0].lastTest
+    expect(await lastTest()).toMatchObject({ state: 'sent', error: null })
+    await pool.query("UPDATE alert_address SET test_requested_at = now() - interval '2 minutes'")
+    smtp.refuseWith(550)
+    await test()
+    await sendTestMails(worker)
+    smtp.refuseWith(undefined)
+    expect(await lastTest()).toMatchObject({ state: 'failed', error: expect.stringContaining('responded with 550') })
+  })
+
+  test('a rule with e-mail says that no mail server is set up, also after it was read before', async () => {
+    const { pool } = api.services
+    await pool.query('DELETE FROM mail_server')
+    const { id, key } = await api.newOrganization()
+    const rules = `/orgs/${id}/alert-rules`
+    const create = (channels: object) =>
+      api.call('POST', rules, { token: key, json: { name: 'R', condition, channels } })
+    expect((await create({ emails: [] })).body.mailMissing).toBe(false)
+    const rule = await create({ emails: ['fleet@example.com'] })
+    expect(rule.body.mailMissing).toBe(true)
+    await reportMailServer(pool)
+    const headers = { 'if-none-match': String(rule.headers.get('etag')) }
+    const again = await api.call('GET', `${rules}/${rule.body.id}`, { token: key, headers })
+    expect(again).toMatchObject({ status: 200, body: { mailMissing: false } })
+  })
 })

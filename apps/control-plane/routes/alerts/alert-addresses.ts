@@ -3,6 +3,7 @@ import { addressSchema } from '#alerts/addresses/address'
 import { answerAddressLink, linkedAddressSchema } from '#alerts/addresses/links'
 import { listAddresses } from '#alerts/addresses/read'
 import { requestConfirmation } from '#alerts/addresses/request'
+import { testAddress } from '#alerts/addresses/test'
 import { writeErrors } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
 import { ok, type Route, route } from '../../http/route.ts'
@@ -57,6 +58,31 @@ export const alertAddressRoutes: Route[] = [
         email: body.email,
         pageUrl: services.publicBaseUrl,
       }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/alert-address-tests',
+    summary: 'Send a test message to an address',
+    description: 'The worker sends it within seconds, once. `lastTest` of the address then has the result.',
+    tag,
+    access: 'alert:write',
+    params: orgParams,
+    body: z.strictObject({ email: z.email().max(254) }),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The address.', schema: addressSchema },
+      ...writeErrors,
+      409: {
+        description:
+          'The address is not confirmed (`address_not_confirmed`), or no worker has a mail server (`mail_server_missing`).',
+      },
+      429: { description: 'A test was sent within the last minute (`test_too_soon`), or too many requests.' },
+    },
+    example: { body: { email: 'fleet@example.com' } },
+    handle: async ({ ctx, params: { orgId }, body: { email } }) => ({
+      status: 202,
+      body: await testAddress(ctx, { organizationId: orgId, email }),
     }),
   }),
   route({

@@ -10,6 +10,7 @@ import { created, noContent, type Route, route } from '../../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
 
 const maxEmails = 10
+const maxChats = 10
 
 const { name, enabled, severity, condition, groupId, quietHours } = alertRuleSchema.shape
 const settings = {
@@ -25,6 +26,7 @@ const settings = {
       emails: distinct(z.email().max(254), maxEmails)
         .default([])
         .describe('The owner of a new address receives a link, and alerts after confirming the address with it.'),
+      chats: distinct(uuid(), maxChats).default([]).describe('Ids of the chat channels that receive a message.'),
     })
     .describe('The inbox always receives alerts.'),
   quietHours,
@@ -37,7 +39,7 @@ const newRule = z.strictObject({
   severity: settings.severity.default('warning'),
   groupId: settings.groupId.default(null),
   tags: settings.tags.default([]),
-  channels: settings.channels.default({ webhook: true, emails: [] }),
+  channels: settings.channels.default({ webhook: true, emails: [], chats: [] }),
   quietHours: settings.quietHours.default(null),
 })
 
@@ -58,7 +60,8 @@ const example = {
   quietHours: { from: '22:00', to: '06:00', timeZone: 'Europe/Berlin' },
 }
 
-const tagOf = ({ revision }: RuleRevision) => `"${revision}"`
+/** `mailMissing` can change without a revision. */
+const tagOf = ({ revision, rule }: RuleRevision) => `"${revision}${rule.mailMissing ? '-no-mail' : ''}"`
 
 export const alertRuleRoutes: Route[] = [
   route({

@@ -5,9 +5,11 @@ import type { components } from '#client/openapi'
 type Schemas = components['schemas']
 
 export type Alert = Schemas['Alert']
+export type AlertAddress = Schemas['AlertAddress']
 export type AlertCounts = Schemas['AlertCounts']
 export type AlertRule = Schemas['AlertRule']
 export type Caller = Schemas['Caller']
+export type ChatChannel = Schemas['ChatChannel']
 export type ApiKey = Schemas['ApiKey']
 export type AuditRecord = Schemas['AuditRecord']
 export type ConfigProfile = Schemas['ConfigProfile']

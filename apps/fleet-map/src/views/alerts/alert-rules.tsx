@@ -10,6 +10,7 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { place, setParams } from '../../state/url.ts'
 import { conditionText, SeverityLabel } from './alert-text.tsx'
+import { MissingMailServer } from './missing-mail-server.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
 import type { RuleTargets } from './rule-form.ts'
 import { UnconfirmedEmails } from './unconfirmed-emails.tsx'
@@ -60,6 +61,7 @@ export function AlertRules({ org }: { org: string }) {
           </p>
         </Empty>
       ) : null}
+      <MissingMailServer rules={list.items} />
       <UnconfirmedEmails org={org} rules={list.items} />
       {list.items.length > 0 ? (
         <Table
@@ -94,8 +96,12 @@ export function AlertRules({ org }: { org: string }) {
 async function readTargets(org: string): Promise<RuleTargets> {
   // A key can lack one of the scopes; the form then offers fewer choices.
   const orNone = <Item,>(items: Promise<Item[]>) => items.catch(() => [])
-  const [groups, places] = await Promise.all([orNone(all(`/orgs/${org}/groups`)), orNone(all(`/orgs/${org}/places`))])
-  return { groups, places }
+  const [groups, places, chats] = await Promise.all([
+    orNone(all(`/orgs/${org}/groups`)),
+    orNone(all(`/orgs/${org}/places`)),
+    orNone(all(`/orgs/${org}/chat-channels`)),
+  ])
+  return { groups, places, chats }
 }
 
 function columnsOf(
@@ -105,6 +111,7 @@ function columnsOf(
 ): Column<AlertRule>[] {
   const nameIn = (list: readonly { id: string; name: string }[] | undefined, id: string, fallback: string) =>
     list?.find((item) => item.id === id)?.name ?? fallback
+  const chatName = (id: string) => nameIn(targets?.chats, id, 'a chat channel')
   const placeName = (id: string) => nameIn(targets?.places, id, 'a place')
   return [
     {
@@ -128,7 +135,7 @@ function columnsOf(
         ].join(' '),
       optional: true,
     },
-    { title: 'Notify', cell: ({ channels }) => channelText(channels), optional: true },
+    { title: 'Notify', cell: ({ channels }) => channelText(channels, chatName), optional: true },
     {
       title: 'Quiet hours',
       cell: ({ quietHours }) =>
@@ -160,8 +167,8 @@ function columnsOf(
   ]
 }
 
-function channelText({ webhook, emails }: AlertRule['channels']): string {
-  const channels = [...(webhook ? ['Webhooks'] : []), ...emails]
+function channelText({ webhook, emails, chats }: AlertRule['channels'], chatName: (id: string) => string): string {
+  const channels = [...(webhook ? ['Webhooks'] : []), ...chats.map(chatName), ...emails]
   return channels.length > 2
     ? `${channels.slice(0, 2).join(', ')} and ${channels.length - 2} more`
     : channels.join(', ') || 'Inbox only'

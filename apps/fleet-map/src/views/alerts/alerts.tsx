@@ -4,6 +4,7 @@ import { linkTo, place } from '../../state/url.ts'
 import { PlaceDetail } from '../places/place-detail.tsx'
 import { PlaceList } from '../places/place-list.tsx'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
+import { AlertChannels } from './alert-channels.tsx'
 import { AlertInbox } from './alert-inbox.tsx'
 import { AlertRules } from './alert-rules.tsx'
 import css from './alerts.module.css'
@@ -14,6 +15,7 @@ const inbox: Section = { tab: '', label: 'Inbox', Body: AlertInbox }
 const sections: Section[] = [
   inbox,
   { tab: 'rules', label: 'Rules', Body: AlertRules },
+  { tab: 'channels', label: 'Channels', Body: AlertChannels },
   { tab: 'places', label: 'Places', Body: PlaceList },
 ]
 

@@ -3,6 +3,7 @@ import type { Condition } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
 import { type AlertKind, kindLabels, severities, severityLabel } from './alert-text.tsx'
+import { chatKindLabels } from './chat-kinds.ts'
 import { QuietHoursFields } from './quiet-hours-fields.tsx'
 import type { RuleBody, RuleTargets } from './rule-form.ts'
 
@@ -46,7 +47,7 @@ export function RuleFields({ rule, targets }: { rule: RuleBody; targets: RuleTar
       </div>
       <ConditionFields key={kind} condition={condition} targets={targets} />
       <ScopeFields rule={rule} groups={targets.groups} />
-      <ChannelFields channels={rule.channels} />
+      <ChannelFields channels={rule.channels} chats={targets.chats} />
       <QuietHoursFields quietHours={rule.quietHours} />
       <label class="choice">
         <input type="checkbox" name="enabled" defaultChecked={rule.enabled} />
@@ -95,7 +96,7 @@ const ScopeFields = ({ rule, groups }: { rule: RuleBody; groups: RuleTargets['gr
 )
 
 /** Chooses who hears of alerts. */
-const ChannelFields = ({ channels }: Pick<RuleBody, 'channels'>) => (
+const ChannelFields = ({ channels, chats }: Pick<RuleBody, 'channels'> & Pick<RuleTargets, 'chats'>) => (
   <>
     <label class="field">
       <span>Send e-mail to (at most 10 addresses, separated by commas)</span>
@@ -107,6 +108,15 @@ const ChannelFields = ({ channels }: Pick<RuleBody, 'channels'>) => (
         defaultValue={channels.emails.join(', ')}
       />
     </label>
+    {chats.map(({ id, name, kind }) => (
+      <label key={id} class="choice">
+        <input type="checkbox" name="chat" value={id} defaultChecked={channels.chats.includes(id)} />
+        <span>
+          Send to {name}
+          <span class="hint"> on {chatKindLabels[kind]}</span>
+        </span>
+      </label>
+    ))}
     <label class="choice">
       <input type="checkbox" name="webhook" defaultChecked={channels.webhook} />
       <span>

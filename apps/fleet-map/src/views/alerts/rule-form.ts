@@ -1,12 +1,12 @@
-import type { AlertRule, Condition, Group, Place, QuietHours } from '../../api/schemas.ts'
+import type { AlertRule, ChatChannel, Condition, Group, Place, QuietHours } from '../../api/schemas.ts'
 import { wordsOf } from '../../components/words.ts'
 import type { AlertKind, Severity } from './alert-text.tsx'
 
 /** What the forms of rules choose from. */
-export type RuleTargets = { groups: Group[]; places: Place[] }
+export type RuleTargets = { groups: Group[]; places: Place[]; chats: ChatChannel[] }
 
 /** What a rule is created from. */
-export type RuleBody = Omit<AlertRule, 'id' | 'unconfirmedEmails' | 'createdAt' | 'updatedAt'>
+export type RuleBody = Omit<AlertRule, 'id' | 'unconfirmedEmails' | 'mailMissing' | 'createdAt' | 'updatedAt'>
 
 export const newRule: RuleBody = {
   name: '',
@@ -15,7 +15,7 @@ export const newRule: RuleBody = {
   condition: { kind: 'offline', forMinutes: 30 },
   groupId: null,
   tags: [],
-  channels: { webhook: true, emails: [] },
+  channels: { webhook: true, emails: [], chats: [] },
   quietHours: null,
 }
 
@@ -31,7 +31,7 @@ export function readRuleForm(form: FormData): RuleBody {
     condition: readCondition(text('kind') as AlertKind, text),
     groupId: text('groupId') || null,
     tags: wordsOf(text('tags')),
-    channels: { webhook: form.has('webhook'), emails: wordsOf(text('emails')) },
+    channels: { webhook: form.has('webhook'), emails: wordsOf(text('emails')), chats: form.getAll('chat').map(String) },
     quietHours: form.has('quiet') ? readQuietHours(form, text) : null,
   }
 }

@@ -22,6 +22,7 @@ const limitLabel: Record<string, string> = {
   firmwareImages: 'Firmware images',
   savedViews: 'Saved views',
   alertRules: 'Alert rules',
+  chatChannels: 'Chat channels',
   waitingAddresses: 'Addresses that wait for a confirmation',
   openBatches: 'Unfinished job batches',
 }

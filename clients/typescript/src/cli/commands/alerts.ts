@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import type { components, paths } from '../../openapi.ts'
+import { allOf } from '../all-of.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
-import { collect } from '../input.ts'
+import { askSecret, collect, readInput } from '../input.ts'
 import { openSession, type Session } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -17,6 +19,9 @@ type NoteOptions = { assignee?: string; comment?: string }
 type HandleOptions = FilterOptions & NoteOptions & { all?: true }
 type Handled = components['schemas']['HandledAlerts']
 
+type ChatChannel = components['schemas']['ChatChannel']
+
+const chatKinds = ['slack', 'teams', 'mattermost'] as const
 const severities = ['critical', 'warning', 'info'] as const
 
 const withFilter = (command: Command): Command =>
@@ -50,6 +55,14 @@ export function addAlertCommands(program: Command): void {
     .option('--assignee <person>', 'who takes care of it')
     .option('--comment <text>', 'what to write about it')
     .action(writeNotes)
+  const channels = alerts.command('channels').description('Chat channels to which rules send alerts.')
+  channels.command('list').description('List chat channels with their last messages.').action(listChannels)
+  channels
+    .command('create <name>')
+    .description('Create a chat channel. Reads the URL of its incoming webhook, a secret, from the standard input.')
+    .addOption(new Option('--kind <kind>', 'the chat service').choices(chatKinds).makeOptionMandatory())
+    .action(createChannel)
+  channels.command('test <channel>').description('Send a test message, and print its result.').action(testChannel)
   alerts.command('count').description('Count the alerts that are not closed, by severity.').action(countAlerts)
 }
 
@@ -119,6 +132,58 @@ async function writeNotes(id: string, { assignee, comment }: NoteOptions, comman
   }
   const alert = await session.client.patch('/orgs/{orgId}/alerts/{id}', { params: { path }, body })
   session.print(alert, () => `Assignee: ${alert.assignee ?? 'none'}. Comment: ${alert.comment ?? 'none'}.`)
+}
+
+async function listChannels(_options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId() }
+  const items = await allOf(session.client.list('/orgs/{orgId}/chat-channels', { params: { path } }))
+  session.print(items, () =>
+    table(
+      ['ID', 'NAME', 'KIND', 'HOST', 'LAST TEST', 'LAST ALERT'],
+      items.map(({ id, name, kind, host, lastTest, lastAlert }) => [
+        id,
+        name,
+        kind,
+        host,
+        messageText(lastTest),
+        messageText(lastAlert),
+      ]),
+      'No chat channels.',
+    ),
+  )
+}
+
+const messageText = (message: ChatChannel['lastTest']): string =>
+  message === null ? '' : message.error === null ? message.state : `${message.state}: ${message.error}`
+
+async function createChannel(
+  name: string,
+  { kind }: { kind: (typeof chatKinds)[number] },
+  command: Command,
+): Promise<void> {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId() }
+  const url = process.stdin.isTTY ? await askSecret('URL: ') : (await readInput('-')).trim()
+  const channel = await session.client.post('/orgs/{orgId}/chat-channels', {
+    params: { path },
+    body: { name, kind, url },
+  })
+  session.print(channel, () => channel.id)
+}
+
+const resultTries = 30
+
+async function testChannel(id: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const params = { path: { orgId: await session.organizationId(), id } }
+  let channel: ChatChannel = await session.client.post('/orgs/{orgId}/chat-channels/{id}/test', { params })
+  for (let tries = 0; tries < resultTries && channel.lastTest?.state === 'waiting'; tries++) {
+    await delay(1_000)
+    channel = await session.client.get('/orgs/{orgId}/chat-channels/{id}', { params })
+  }
+  session.print(channel, () => messageText(channel.lastTest))
+  if (channel.lastTest?.state !== 'sent') process.exitCode = exitCodes.failed
 }
 
 async function filterQuery(session: Session, { severity, device, group, rule }: FilterOptions) {

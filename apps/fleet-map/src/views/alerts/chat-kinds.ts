@@ -1,0 +1,7 @@
+import type { ChatChannel } from '../../api/schemas.ts'
+
+export const chatKindLabels: Record<ChatChannel['kind'], string> = {
+  slack: 'Slack',
+  teams: 'Microsoft Teams',
+  mattermost: 'Mattermost',
+}

@@ -1,0 +1,39 @@
+import type { Alert } from '#alerts/inbox/alert'
+
+/** What a message says about one alert. `closed`: since it opened. */
+export type NotifiedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured'> & { closed: boolean }
+
+/** The name of an alert's device. */
+export const nameOf = ({ deviceName, deviceId }: NotifiedAlert): string => deviceName ?? deviceId
+
+/** What an alert is about, on one line, such as "no report since 2026-05-04 12:30 UTC". */
+export function sentenceOf({ kind, since, measured, closed }: NotifiedAlert): string {
+  const from = `since ${since.slice(0, 16).replace('T', ' ')} UTC`
+  return `${phraseOf(kind, measured, from)}${closed ? ' (closed since)' : ''}`
+}
+
+function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string): string {
+  switch (kind) {
+    case 'offline':
+      return `no report ${from}`
+    case 'no_fix':
+      return `no position ${from}`
+    case 'weak_signal':
+      return typeof measured.rsrpDbm === 'number'
+        ? `signal ${measured.rsrpDbm} dBm, weak ${from}`
+        : `no service ${from}`
+    case 'high_temperature':
+      return `${measured.temperatureC} °C, too high ${from}`
+    case 'modem_down':
+      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
+    case 'entered_place':
+      return `inside the place ${from}`
+    case 'left_place':
+      return `outside the place ${from}`
+    case 'data_use':
+      return `${measured.megabytes} MB used ${from}`
+  }
+}
+
+/** Names have no control characters when they are stored. This keeps every header and line on one line all the same. */
+export const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')
