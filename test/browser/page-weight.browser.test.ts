@@ -25,7 +25,7 @@ async function weigh(files: readonly string[]): Promise<number> {
   return weights.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-test('limits the gzipped size: map 540 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 90 KB, background 30 KB, API reference 500 KB', async () => {
+test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 90 KB, background 30 KB, API reference 500 KB', async () => {
   const entries = await readdir(built, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile() && !compressed.test(entry.name))
@@ -55,5 +55,5 @@ test('limits the gzipped size: map 540 KB, device panel 40 KB, outlines 65 KB, o
   const map = files.filter(
     (file) => ![...panels, ...device, ...readers, ...views, ...reference, ...background, ...shapes].includes(file),
   )
-  expect(await weigh(map)).toBeLessThan(540_000)
+  expect(await weigh(map)).toBeLessThan(560_000)
 })

@@ -14,7 +14,8 @@ type ClickOptions = {
 }
 
 const aroundPx = 6
-const pointed = ['devices', 'clusters', ...placeLayers]
+const deviceLayer = 'devices'
+const pointed = [deviceLayer, 'clusters', ...placeLayers]
 
 /** Turns clicks on the map into events, and shows what the pointer can open. */
 export function listenForClicks(map: MapLibre, { events, places, cellLayers, onCluster }: ClickOptions) {
@@ -23,6 +24,8 @@ export function listenForClicks(map: MapLibre, { events, places, cellLayers, onC
     map.getCanvas().style.cursor = drawing ? 'crosshair' : cursor
   }
   const select = ({ point: { x, y } }: MapMouseEvent) => {
+    // While another background replaces the layers, there is nothing to point at.
+    if (!map.getLayer(deviceLayer)) return
     const found = map.queryRenderedFeatures(
       [
         [x - aroundPx, y - aroundPx],
@@ -31,7 +34,7 @@ export function listenForClicks(map: MapLibre, { events, places, cellLayers, onC
       { layers: [...pointed, ...cellLayers()] },
     )
     const of = (layer: string) => found.find((feature) => feature.layer.id.startsWith(layer))
-    const device = of('devices')
+    const device = of(deviceLayer)
     const cluster = of('clusters')
     const hex = of('hexes')
     const under = new Set(found.map(({ properties }) => properties.placeId))
