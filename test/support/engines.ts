@@ -31,7 +31,8 @@ export default async function startEngines(project: TestProject): Promise<() => 
   await chmod(dir, 0o711)
   const started = await Promise.allSettled([
     startPostgres({ dir: join(dir, 'postgres'), durable: false }),
-    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME }),
+    // All tests wait for it.
+    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME, yields: false }),
   ])
   const stop = async () => {
     await Promise.all(started.map((engine) => engine.status === 'fulfilled' && engine.value.stop()))

@@ -36,6 +36,8 @@ export type QuestdbOptions = {
   ramLimitBytes?: number | undefined
   /** Maximum size of the Java heap, in which QuestDB keeps the ids of the devices that report. */
   heapBytes?: number | undefined
+  /** Whether it leaves busy cores to other processes once it is ready. Default: true. */
+  yields?: boolean
   /** Aborts the start. */
   signal?: AbortSignal
 }
@@ -74,7 +76,6 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     cwd: dir,
     env: settings(ports, password, options.ramLimitBytes ?? defaultRamLimitBytes),
   })
-  yieldCores(process.pid)
   const engine = {
     httpUrl: `http://127.0.0.1:${ports.http}`,
     pgUrl: `postgresql://${user}:${password}@127.0.0.1:${ports.pg}/qdb`,
@@ -91,6 +92,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     await engine.stop()
     throw error
   }
+  if (options.yields ?? true) yieldCores(process.pid)
   return engine
 }
 
