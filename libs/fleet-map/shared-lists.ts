@@ -7,8 +7,8 @@ import type { Revisions } from '#fleet-map/revisions'
 /** `revision`: of the item's last change. `isGone`: the item was removed from the list. */
 type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
 
-/** `madeMs`: when it was made. */
-type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[]; madeMs: number }
+/** `number`: which of all lists it is. */
+type SharedList<Facts, Item> = { number: number; facts: Facts; entries: Stamped<Item>[] }
 
 export type SharedLists<Request, Facts, Item> = {
   /**
@@ -56,6 +56,7 @@ export function createSharedLists<Request, Facts, Item>(
   rules: Rules<Request, Facts, Item>,
 ): SharedLists<Request, Facts, Item> {
   const { longestLifeMs, itemBytes, revisions } = rules
+  let made = 0
   const lists = createSharedReads<Made<Facts, Item>>({
     clock: rules.clock,
     maxSize: rules.maxBytes,
@@ -88,15 +89,15 @@ export function createSharedLists<Request, Facts, Item>(
         try {
           const { facts, items } = await rules.make(request, abandoned)
           const { entries, changed } = await compareItems(items, previous ?? [], rules)
-          return { list: { facts, entries, madeMs: rules.clock() }, changed }
+          return { list: { number: ++made, facts, entries }, changed }
         } catch (error) {
           if (previous || !(error instanceof ServiceError) || error.status !== 400) throw error
           return { refusal: error }
         }
       }
-      const made = await lists.read(rules.keyOf(request), make, signal)
-      if ('refusal' in made) throw made.refusal
-      return made.list
+      const found = await lists.read(rules.keyOf(request), make, signal)
+      if ('refusal' in found) throw found.refusal
+      return found.list
     },
     keptBytes: lists.keptSize,
   }

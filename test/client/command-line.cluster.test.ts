@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstalledClient, installClient } from '#test/installed-client'
+import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
 const run = promisify(execFile)
@@ -162,6 +163,51 @@ describe('completion in bash', () => {
     expect((await complete(line)).sort()).toEqual([...expected].sort())
   })
 })
+
+test('alerts are listed, acknowledged and closed by id and by filter; a chat channel tells what became of its test', async () => {
+  const asked = async (path: string, json: object) => {
+    const headers = { authorization: `Bearer ${service.adminKey}`, 'content-type': 'application/json' }
+    const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(json) })
+    return (await answer.json()) as { id: string }
+  }
+  const { id: org } = await asked('/orgs', { name: 'Night buses', plan: 'pro' })
+  for (const serial of ['N-1', 'N-2'])
+    await asked('/devices', { organizationId: org, serial, name: `Bus ${serial}`, model: 'RX' })
+  await service.pool.query(
+    "UPDATE device SET status = 'online', last_seen_at = now() - interval '1 hour' WHERE organization_id = $1",
+    [org],
+  )
+  const condition = { kind: 'offline', forMinutes: 5 }
+  await asked(`/orgs/${org}/alert-rules`, { name: 'Silent', severity: 'critical', condition })
+  const asOrg = (command: string) => shell(command, { ...asAdmin(), org })
+  await until('both alerts are open', async () => {
+    const { stdout } = await asOrg('routerfleet alerts count --org "$org"')
+    return /critical +2 +0/.test(stdout)
+  })
+  const { code, stdout, stderr } = await asOrg(`
+    set -- $(routerfleet --json alerts list --org "$org" | grep -o '"id": *"[^"]*"' | cut -d '"' -f 4)
+    routerfleet alerts list --org "$org" --severity critical
+    routerfleet alerts acknowledge --org "$org" --assignee Ada "$1"
+    routerfleet alerts note --org "$org" --comment 'The antenna is broken.' "$1"
+    routerfleet alerts close --org "$org" --all --device N-2
+    routerfleet alerts count --org "$org"`)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/critical +open +offline +Bus N-[12] +Silent/)
+  expect(stdout).toContain('Assignee: Ada. Comment: The antenna is broken.')
+  expect(stdout.match(/ changed$/gm)).toHaveLength(2)
+  expect(await asOrg('routerfleet alerts close --org "$org"')).toMatchObject({ code: 2 })
+
+  // Nothing answers there, so that its test fails.
+  const url = 'https://chat.invalid/hooks/a-secret-path'
+  const chat = await asOrg(`
+    chat=$(printf '%s' '${url}' | routerfleet alerts channels create --org "$org" --kind slack Night)
+    routerfleet alerts channels test --org "$org" "$chat" || echo "exit code $?"
+    routerfleet alerts channels list --org "$org"`)
+  expect(chat.stdout).toMatch(/^failed: the receiver could not be reached/)
+  expect(chat.stdout).toContain('exit code')
+  expect(chat.stdout).toMatch(/Night +slack +chat\.invalid +failed/)
+  expect(chat.stdout).not.toContain('a-secret-path')
+}, 120_000)
 
 test('reads a file in Windows-1252 after an example of it, and other files in Unicode only', async () => {
   const { stdout: org } = await shell('routerfleet orgs create Encodings --plan pro', asAdmin())

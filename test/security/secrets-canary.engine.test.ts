@@ -56,8 +56,8 @@ const spellings = (secret: string) => [
 ]
 const newSecret = () => `canary${randomBytes(12).toString('hex')}`
 
-test('a profile’s secrets appear on the device’s own channel and nowhere else', async () => {
-  const [wifi, psk, pin, refused] = [newSecret(), newSecret(), newSecret(), newSecret()]
+test('a profile’s secrets appear on the device’s own channel and nowhere else; the URL of a chat channel nowhere', async () => {
+  const [wifi, psk, pin, refused, hook] = [newSecret(), newSecret(), newSecret(), newSecret(), newSecret()]
   const organization = (await call('POST', '/orgs', { name: 'Harbour ferries', plan: 'pro' })).body.id
   const configs = `/orgs/${organization}/configs`
   const settings = { wifi: { ssid: 'depot', password: wifi }, networks: [{ psk }], sim: { user: { $secret: pin } } }
@@ -73,6 +73,13 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
   for (const path of [configs, one, `${one}/versions`, `/orgs/${organization}/audit`]) {
     expect((await call('GET', path)).status).toBe(200)
   }
+
+  const channel = { name: 'Night', kind: 'slack', url: `https://chat.invalid/${hook}` }
+  const chat = await call('POST', `/orgs/${organization}/chat-channels`, channel, key)
+  expect(chat.status).toBe(201)
+  const chatPath = `/orgs/${organization}/chat-channels/${chat.body.id}`
+  expect((await call('POST', `${chatPath}/test`, {})).status).toBe(202)
+  await until('the test has failed', async () => (await call('GET', chatPath)).body.lastTest.state === 'failed')
 
   const device = await call('POST', '/devices', {
     organizationId: organization,
@@ -105,7 +112,7 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
   expect(places.database).toContain('depot-2')
   expect(places.logs).toContain('/orgs/:orgId/configs')
   for (const [place, text] of Object.entries(places)) {
-    for (const secret of [wifi, psk, pin, refused].flatMap(spellings)) {
+    for (const secret of [wifi, psk, pin, refused, hook].flatMap(spellings)) {
       expect(text.includes(secret), `a secret in ${place}`).toBe(false)
     }
   }

@@ -1,7 +1,19 @@
 import type { Alert } from '#alerts/inbox/alert'
+import { queryEntities } from '#postgres/entities'
+import type { Queryable } from '#postgres/pool'
 
 /** What a message says about one alert. `closed`: since it opened. */
 export type NotifiedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured'> & { closed: boolean }
+
+/** The alerts that a message names, oldest first. */
+export const readNotified = (db: Queryable, alertIds: readonly string[]): Promise<NotifiedAlert[]> =>
+  queryEntities(
+    db,
+    `SELECT d.name AS "deviceName", a.device_id AS "deviceId", a.kind, a.since, a.measured, a.state = 'closed' AS closed
+     FROM alert a LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
+     WHERE a.id = ANY ($alertIds::uuid[]) ORDER BY a.id`,
+    { alertIds },
+  )
 
 /** The name of an alert's device. */
 export const nameOf = ({ deviceName, deviceId }: NotifiedAlert): string => deviceName ?? deviceId

@@ -69,6 +69,8 @@ export async function updateAlertRule(
     const current = await readRule(connection, reference)
     const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const settings: RuleSettings = { ...current.rule, ...present }
+    // Callers that do not know of chat channels keep them.
+    settings.channels = { ...settings.channels, chats: change.channels?.chats ?? current.rule.channels.chats }
     await requireTargets(connection, organizationId, change)
     await requireChannels(connection, organizationId, change.channels?.chats)
     precondition(current)

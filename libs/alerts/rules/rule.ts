@@ -47,7 +47,7 @@ export type AlertRule = z.infer<typeof alertRuleSchema>
 export type RuleSettings = Omit<
   AlertRule,
   'id' | 'channels' | 'unconfirmedEmails' | 'mailMissing' | 'createdAt' | 'updatedAt'
-> & { channels: { webhook: boolean; emails: string[]; chats?: string[] } }
+> & { channels: { webhook: boolean; emails: string[]; chats?: string[] | undefined } }
 
 /** A rule with its revision, which is its entity tag. */
 export type RuleRevision = { rule: AlertRule; revision: string }

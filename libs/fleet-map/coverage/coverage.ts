@@ -38,9 +38,8 @@ export async function readCoverage(
     { reader, organizations, h3Resolution, bbox, group, tags: tag, rat, plmn },
     reader.signal,
   )
-  const request = { organizations, limitedBy: scope.limitedBy, h3Resolution, bbox, group: group?.id, tag, rat, plmn }
   return {
-    key: JSON.stringify([request, list.madeMs]),
+    key: `${list.number} ${scope.limitedBy}`,
     body: async () => ({
       ...answerTime(scope, fleet.revisions, ctx.clock(), await databaseNowMs(ctx.pool)),
       h3Resolution: list.facts.h3Resolution,

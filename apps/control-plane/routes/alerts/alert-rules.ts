@@ -26,7 +26,9 @@ const settings = {
       emails: distinct(z.email().max(254), maxEmails)
         .default([])
         .describe('The owner of a new address receives a link, and alerts after confirming the address with it.'),
-      chats: distinct(uuid(), maxChats).default([]).describe('Ids of the chat channels that receive a message.'),
+      chats: distinct(uuid(), maxChats)
+        .optional()
+        .describe('Ids of the chat channels that receive a message. Without it, a change keeps them.'),
     })
     .describe('The inbox always receives alerts.'),
   quietHours,
@@ -39,7 +41,7 @@ const newRule = z.strictObject({
   severity: settings.severity.default('warning'),
   groupId: settings.groupId.default(null),
   tags: settings.tags.default([]),
-  channels: settings.channels.default({ webhook: true, emails: [], chats: [] }),
+  channels: settings.channels.default({ webhook: true, emails: [] }),
   quietHours: settings.quietHours.default(null),
 })
 

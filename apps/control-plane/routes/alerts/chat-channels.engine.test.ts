@@ -126,7 +126,11 @@ describe('/orgs/:orgId/chat-channels', () => {
       status: 409,
       body: { code: 'chat_channel_in_use' },
     })
-    await call('PATCH', `/alert-rules/${rule.body.id}`, { channels: { chats: [] } })
+    const path = `/alert-rules/${rule.body.id}`
+    // A caller that does not know of chat channels keeps them.
+    const unaware = await call('PATCH', path, { channels: { webhook: false, emails: [] } })
+    expect(unaware.body.channels).toEqual({ webhook: false, emails: [], chats: [channelId] })
+    await call('PATCH', path, { channels: { chats: [] } })
     expect((await call('DELETE', `/chat-channels/${channelId}`)).status).toBe(204)
   })
 })

@@ -1,4 +1,4 @@
-import type { DeviceStatus, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
+import type { DeviceStatus, Job, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
 
 const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
   online: { label: 'Online', color: 'var(--ok)', mark: '●' },
@@ -57,6 +57,15 @@ export const jobLook: Record<JobStatus, { label: string; color: string }> = {
   cancelled: { label: 'Cancelled', color: 'var(--text-faint)' },
 }
 export const jobStatuses = Object.keys(jobLook) as JobStatus[]
+
+/** The state of a job, with the part that is done while it runs. */
+export const JobProgress = ({ job: { status, progress, finishedAt } }: { job: Job }) => (
+  <span class="status">
+    <span class="swatch" style={{ background: jobLook[status].color }} />
+    {jobLook[status].label}
+    {progress !== null && finishedAt === null ? ` ${progress} %` : ''}
+  </span>
+)
 
 export const batchLabel: Record<JobBatch['status'], string> = {
   scheduled: 'Scheduled',

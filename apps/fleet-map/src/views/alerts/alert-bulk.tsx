@@ -3,8 +3,8 @@ import { useAction } from '../../components/action.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { count, plural } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
+import { SelectionBar } from '../../components/selection-bar.tsx'
 import { type AlertChoice, type HandledCounts, handleChoice } from './alert-choice.ts'
-import css from './alerts.module.css'
 
 type AlertVerb = 'acknowledge' | 'close'
 
@@ -24,10 +24,7 @@ export function AlertBulkBar({ org, choice, canAcknowledge, onAll, onClear, onDo
   const [open, setOpen] = useState<AlertVerb | null>(null)
   const { busy, failure, run } = useAction()
   return (
-    <section class={`card ${css.bulk}`} aria-label="Selected alerts">
-      <p>
-        <strong>{count(choice.size)}</strong> {'filter' in choice ? 'matching alerts selected' : 'selected'}
-      </p>
+    <SelectionBar noun="alerts" size={choice.size} isAll={'filter' in choice}>
       {onAll ? (
         <button type="button" class="button small" disabled={busy} onClick={() => run(onAll)}>
           Select all matching alerts
@@ -54,7 +51,7 @@ export function AlertBulkBar({ org, choice, canAcknowledge, onAll, onClear, onDo
           onSubmit={async (notes) => onDone(doneText(open, await handleChoice(org, open, choice, notes)))}
         />
       ) : null}
-    </section>
+    </SelectionBar>
   )
 }
 

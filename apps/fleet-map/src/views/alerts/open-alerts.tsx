@@ -83,7 +83,7 @@ function countsText(counts: AlertCounts): string {
     : `${open}, ${count(critical)} critical`
 }
 
-/** The numbers of alerts and the newest open ones, of the highest severity that has any. */
+/** The numbers of alerts and the newest open ones; if some are critical, the newest critical ones. */
 async function readOpenAlerts(
   org: string,
   of: { deviceId: string | undefined; groupId: string | undefined },

@@ -3,7 +3,7 @@ import { ApiError, post } from '../../api/client.ts'
 import type { Device, Job } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
-import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { JobProgress, kindLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Failure } from '../../components/states.tsx'
@@ -84,13 +84,7 @@ const columnsOf = (onCancel: (job: Job) => void, onRetry: (job: Job) => void): C
   },
   {
     title: 'State',
-    cell: (job) => (
-      <span class="status">
-        <span class="swatch" style={{ background: jobLook[job.status].color }} />
-        {jobLook[job.status].label}
-        {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-      </span>
-    ),
+    cell: (job) => <JobProgress job={job} />,
   },
   { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
   { title: 'Attempt', cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`, optional: true },

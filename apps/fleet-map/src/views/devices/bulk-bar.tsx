@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { count } from '../../components/format.ts'
+import { SelectionBar } from '../../components/selection-bar.tsx'
 import { goTo } from '../../state/url.ts'
 import { type BulkSelection, targetParams } from './bulk.ts'
 import { BulkApply, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
-import css from './devices.module.css'
 
 type BulkBarProps = {
   selection: BulkSelection
@@ -30,10 +30,7 @@ export function BulkBar(props: BulkBarProps) {
     ['apply', 'Apply profile'],
   ] as const
   return (
-    <section class={`card ${css.bulk}`} aria-label="Selected devices">
-      <p>
-        <strong>{count(size)}</strong> {isAll ? 'matching devices selected' : 'selected'}
-      </p>
+    <SelectionBar noun="devices" size={size} isAll={isAll}>
       {!isAll && size === shown && matching !== undefined && matching > shown ? (
         <button type="button" class="button small" onClick={onAll}>
           Select all {count(matching)} matching devices
@@ -65,6 +62,6 @@ export function BulkBar(props: BulkBarProps) {
       {open === 'tags' && dialog ? <BulkTags {...dialog} onChanged={onChanged} /> : null}
       {open === 'reboot' && dialog ? <BulkReboot {...dialog} /> : null}
       {open === 'apply' && dialog ? <BulkApply {...dialog} /> : null}
-    </section>
+    </SelectionBar>
   )
 }

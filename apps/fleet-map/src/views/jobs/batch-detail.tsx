@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job, JobBatch, JobStatus } from '../../api/schemas.ts'
 import { ago, count, moment } from '../../components/format.ts'
-import { jobLook, jobStatuses, kindLabel } from '../../components/labels.tsx'
+import { JobProgress, jobLook, jobStatuses, kindLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
@@ -140,11 +140,7 @@ const columnsOf = (
     title: 'State',
     cell: (job) => (
       <>
-        <span class="status">
-          <span class="swatch" style={{ background: jobLook[job.status].color }} />
-          {jobLook[job.status].label}
-          {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-        </span>
+        <JobProgress job={job} />
         {job.error?.detail ? <div class={`hint ${css.jobReason}`}>{job.error.detail}</div> : null}
       </>
     ),

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Job, JobBatchSummary } from '../../api/schemas.ts'
 import { ago, count } from '../../components/format.ts'
-import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { JobProgress, jobLook, kindLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -108,14 +108,6 @@ function merge(batches: Pages<JobBatchSummary>, single: Pages<Job>): { rows: Row
       : undefined
   return { rows: knownFrom === undefined ? rows : rows.filter((row) => createdAt(row) >= knownFrom), more }
 }
-
-const JobProgress = ({ job: { status, progress, finishedAt } }: { job: Job }) => (
-  <span class="status">
-    <span class="swatch" style={{ background: jobLook[status].color }} />
-    {jobLook[status].label}
-    {progress !== null && finishedAt === null ? ` ${progress} %` : ''}
-  </span>
-)
 
 function targetWords(target: JobBatchSummary['target'], nameOf: (deviceId: string) => string): string {
   if ('filter' in target) return filterWords(target.filter)
