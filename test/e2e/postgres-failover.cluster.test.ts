@@ -58,7 +58,7 @@ test('pools, listeners and queues move to the promoted standby, and no acknowled
   const backend = openQueueBackend({ postgresUrl: pair.url }, () => {})
   const processed: unknown[] = []
   try {
-    await pool.query('CREATE TABLE written (number int PRIMARY KEY)')
+    await pool.query('CREATE TABLE IF NOT EXISTS written (number int PRIMARY KEY)')
     await listening.connected
     const queue = await backend.openQueue('dispatch')
     const worker = await backend.openWorker('dispatch', async (data) => void processed.push(data), {
@@ -109,7 +109,7 @@ test('an old primary that runs again is not used', { timeout: 120_000 }, async (
 test('a rebuilt standby takes over in turn', { timeout: 240_000 }, async () => {
   await pair.rebuild()
   const pool = openPool(pair.url, { applicationName: 'test' })
-  await pool.query('CREATE TABLE later (number int)')
+  await pool.query('CREATE TABLE IF NOT EXISTS later (number int)')
   await pair.failOver()
   const writes = () => pool.query('INSERT INTO later VALUES (1)').then(Boolean, () => false)
   await until('rows are written', writes, healLimitMs)

@@ -39,6 +39,8 @@ export async function startPostgresPair(dir: string): Promise<PostgresPair> {
     await chmod(folder, 0o711)
   }
   await start(primary)
+  // Above the setting of a server that is not durable: a commit waits for the standby, which is what this pair is for.
+  await query(urlOf(primary), 'ALTER DATABASE routerfleet SET synchronous_commit = on')
   await fill(standby, primary)
   const url = new URL(urlOf(primary))
 
@@ -50,9 +52,9 @@ export async function startPostgresPair(dir: string): Promise<PostgresPair> {
       process.kill(engineOf(killed).pid, 'SIGKILL')
       await engineOf(killed).exited
       killed.engine = undefined
-      await query(urlOf(standby), 'SELECT pg_promote()')
       primary = standby
       standby = killed
+      await query(urlOf(primary), 'SELECT pg_promote()')
     },
     resurrect: () => start(standby),
     async rebuild() {
@@ -65,8 +67,9 @@ export async function startPostgresPair(dir: string): Promise<PostgresPair> {
   }
 }
 
+/** A killed process loses nothing that it wrote, so no write waits for the disk. */
 async function start(server: Server): Promise<void> {
-  server.engine = await startPostgres(server)
+  server.engine = await startPostgres({ dir: server.dir, port: server.port, durable: false })
 }
 
 /** Copies the data of the running primary to the standby, starts it and waits until commits wait for it. */
@@ -76,35 +79,37 @@ async function fill(standby: Server, primary: Server): Promise<void> {
   const target = join(standby.dir, 'cluster')
   await rm(target, { recursive: true, force: true })
   await cp(join(primary.dir, 'password'), join(standby.dir, 'password'))
-  const client = new pg.Client({ connectionString: urlOf(primary) })
-  await client.connect()
-  await client.query(
-    `SELECT pg_create_physical_replication_slot($1, true)
-      WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)`,
-    [standbyName],
-  )
-  await client.query(`SELECT pg_backup_start('standby', true)`)
-  await copyChangingFolder(source, target)
-  const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
-  await removeContents(join(target, 'pg_wal'))
-  await removeContents(join(target, 'pg_replslot'))
-  await rm(join(target, 'postmaster.pid'), { force: true })
-  await writeFile(join(target, 'backup_label'), rows[0]?.labelfile ?? '')
-  await writeFile(join(target, 'standby.signal'), '')
-  const connection = `host=${host} port=${port} user=${username} password=${password} application_name=${standbyName}`
-  await appendFile(
-    join(target, 'postgresql.auto.conf'),
-    `primary_conninfo = '${connection}'\nprimary_slot_name = '${standbyName}'\n`,
-  )
-  const { uid, gid } = await systemOwner()
-  await run('chown', ['-R', `${uid}:${gid}`, target])
-  await start(standby)
-  await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${standbyName}'`)
-  await client.query('SELECT pg_reload_conf()')
-  const isSynchronous = async () =>
-    (await client.query(`SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`)).rowCount === 1
-  await until('the standby is synchronous', isSynchronous, 60_000)
-  await client.end()
+  await withClient(urlOf(primary), async (client) => {
+    await client.query(
+      `SELECT pg_create_physical_replication_slot($1, true)
+        WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)`,
+      [standbyName],
+    )
+    await client.query(`SELECT pg_backup_start('standby', true)`)
+    await copyChangingFolder(source, target)
+    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+    await removeContents(join(target, 'pg_wal'))
+    await removeContents(join(target, 'pg_replslot'))
+    await rm(join(target, 'postmaster.pid'), { force: true })
+    await writeFile(join(target, 'backup_label'), rows[0]?.labelfile ?? '')
+    await writeFile(join(target, 'standby.signal'), '')
+    const connection = `host=${host} port=${port} user=${username} password=${password} application_name=${standbyName}`
+    const settings = [
+      `primary_conninfo = '${connection}'`,
+      `primary_slot_name = '${standbyName}'`,
+      // The primary that it becomes has no standby at first, so that its commits must not wait for one.
+      `synchronous_standby_names = ''`,
+    ]
+    await appendFile(join(target, 'postgresql.auto.conf'), `${settings.join('\n')}\n`)
+    const { uid, gid } = await systemOwner()
+    await run('chown', ['-R', `${uid}:${gid}`, target])
+    await start(standby)
+    await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${standbyName}'`)
+    await client.query('SELECT pg_reload_conf()')
+    const isSynchronous = async () =>
+      (await client.query(`SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`)).rowCount === 1
+    await until('the standby is synchronous', isSynchronous, 60_000)
+  })
 }
 
 /** Copies a folder in which files are created and removed meanwhile. */
@@ -119,10 +124,14 @@ async function removeContents(folder: string): Promise<void> {
   for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true })
 }
 
-async function query(url: string, sql: string): Promise<void> {
+const query = (url: string, sql: string) => withClient(url, (client) => client.query(sql))
+
+async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url })
+  // The statement that runs rejects when the connection is lost.
+  client.on('error', () => {})
   await client.connect()
-  await client.query(sql).finally(() => client.end())
+  return work(client).finally(() => client.end())
 }
 
 function engineOf({ engine, dir }: Server): PostgresEngine {
