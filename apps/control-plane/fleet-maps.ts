@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock'
 import { createCoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { createDeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
+import { createOperatorRanks } from '#fleet-map/coverage/operator-lists'
 import { createRouteCells } from '#fleet-map/coverage/route-cells'
 import { createSignalTrends } from '#fleet-map/coverage/signal-trends'
 import { createDwellLists } from '#fleet-map/dwells/dwell-lists'
@@ -34,6 +35,7 @@ export function createFleetMaps(parts: {
     deadZones: createDeadZoneLists(parts),
     routeCells: createRouteCells(parts),
     signalTrends: createSignalTrends(parts),
+    operatorRanks: createOperatorRanks(parts),
     dwells: createDwellLists(sources),
     dwellSignals: sources.dwellSignals,
     selections: createSelections(sources.revisions, cacheBytes),

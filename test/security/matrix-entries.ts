@@ -229,6 +229,7 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/tiles.json': { foreign: 'own' },
   'GET /fleet/dead-zones': { foreign: 'own' },
   'GET /fleet/signal-trend': { foreign: 'own' },
+  'GET /fleet/operators': { foreign: 'own' },
   'POST /fleet/forecast': {
     json: ({ orgId }) => ({
       orgId,

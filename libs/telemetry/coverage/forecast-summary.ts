@@ -105,19 +105,17 @@ function medianByLength(medians: { rsrpDbm: number; lengthM: number }[]): number
 
 // An operator that few devices use covers too little of the route to be compared.
 const leastKnownShare = 0.5
-const poorCost = 0.5
 
 /**
- * The operator with the smallest dead share of its known metres; a poor metre counts half. If equal, the stronger one. Only
- * operators with data on at least half of the known part of the route are considered; null if there is none.
+ * The operator with the fewest metres without service; of equals the one with the stronger median. Only operators with data on at
+ * least half of the known part of the route are considered; null if there is none.
  */
 function recommendPlmn(byPlmn: ReadonlyMap<string, OperatorSummary>, knownM: number): string | null {
-  const cost = ({ knownM: ownM, deadM, poorM }: OperatorSummary) => (deadM + poorM * poorCost) / ownM
   const [best] = [...byPlmn]
     .filter(([, operator]) => operator.knownM > 0 && operator.knownM >= knownM * leastKnownShare)
     .sort(
       ([plmnA, a], [plmnB, b]) =>
-        cost(a) - cost(b) ||
+        a.deadM - b.deadM ||
         (b.rsrpP50Dbm ?? Number.NEGATIVE_INFINITY) - (a.rsrpP50Dbm ?? Number.NEGATIVE_INFINITY) ||
         (plmnA < plmnB ? -1 : 1),
     )

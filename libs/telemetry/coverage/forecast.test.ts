@@ -196,7 +196,19 @@ it('does not count more dead and poor metres than known metres', () => {
   )
 })
 
-it('recommends the operator with the smallest dead and poor share, if enough of the route is known', () => {
+it('recommends the operator with the fewest metres without service, however weak, if enough of the route is known', () => {
+  const weak = votes(here, { plmn: '27202', rsrpBin: -110, votes: 9 })
+  const strong = votes(here, { plmn: '27201', rsrpBin: -80, votes: 9 })
+  const lost = votes(here, { plmn: '27201', rat: 'none', rsrpBin: null, votes: 9 })
+  const along = (...cells: readonly CellVotes[][]) =>
+    summarizeForecast(cells.map((cell, index) => ({ ...forecastOf(cell), fromM: index * 100, toM: index * 100 + 100 })))
+      .recommendedPlmn
+  expect(along([strong, weak], [strong, weak], [lost, weak])).toBe('27202')
+  expect(along([lost, weak], [strong, weak])).toBe('27202')
+  expect(along([strong, weak], [strong, weak])).toBe('27201')
+})
+
+it('recommends the stronger of two operators with service everywhere, and no operator that is hardly known', () => {
   const withOperators = (...operators: readonly CellVotes[]) => forecastOf(operators)
   const strong = votes(here, { plmn: '27201', rsrpBin: -80, votes: 9 })
   const weak = votes(here, { plmn: '27202', rsrpBin: -110, votes: 9 })

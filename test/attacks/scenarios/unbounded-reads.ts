@@ -25,6 +25,7 @@ function readsOf({ organizationId, deviceIds }: { organizationId: string; device
     () => `/fleet/coverage?h3Resolution=10&${all}`,
     () => `/fleet/coverage?h3Resolution=10&plmn=${10_000 + Math.floor(Math.random() * 90_000)}&${all}`,
     () => `/fleet/signal-trend?plmn=${10_000 + Math.floor(Math.random() * 90_000)}&${all}`,
+    () => `/fleet/operators?bbox=${someBox(1)}&${all}`,
     () => `/fleet/gps?h3Resolution=10&${all}`,
     () => `/fleet/gps?include=coverage&h3Resolution=10&format=geojson&bbox=${someBox(1)}&${all}`,
     () => `/fleet/gps?include=trails,devices&${all}`,

@@ -120,7 +120,7 @@ export const forecastSchema = z
         .string()
         .nullable()
         .describe(
-          'The operator with the smallest dead or poor share, among operators with data on at least half of `knownM`; null if there is none.',
+          'The operator with the fewest dead metres, of equals the one with the stronger median, among operators with data on at least half of `knownM`; null if there is none.',
         ),
     }),
   })

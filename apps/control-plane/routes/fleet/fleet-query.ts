@@ -1,3 +1,4 @@
+import { getResolution, isValidCell } from 'h3-js'
 import { z } from 'zod'
 import { soughtText, uuid } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
@@ -117,6 +118,30 @@ export const signalTrendQuery = z.strictObject({
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
   ...window,
 })
+
+const h3Cell = z
+  .string()
+  .toLowerCase()
+  .refine((h3) => isValidCell(h3) && getResolution(h3) >= 4 && getResolution(h3) <= 10, {
+    error: 'Must be an H3 cell of resolution 4 to 10.',
+  })
+
+export const operatorsQuery = z
+  .strictObject({
+    ...deviceFilter,
+    h3: h3Cell
+      .optional()
+      .describe('Counts only votes in this H3 cell, of resolution 4 to 10.')
+      .meta({ example: '88195da49bfffff' }),
+    placeId,
+    rat: coverageFilter.rat,
+    ...window,
+    ...past,
+  })
+  .refine(({ h3, placeId, bbox }) => [h3, placeId, bbox].filter((area) => area !== undefined).length <= 1, {
+    path: ['h3'],
+    message: 'Send only one of h3, placeId and bbox.',
+  })
 
 export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past })
 

@@ -257,6 +257,16 @@ const signalSummary = {
     .describe('Votes by the class of their RSRP. `none` includes votes without service; `unknown` have no RSRP.'),
 }
 
+export const operatorsSchema = z
+  .object({
+    asOf: z.string(),
+    window: windowSchema,
+    items: z
+      .array(z.object({ plmn: z.string(), ...signalSummary }))
+      .describe('At most 100 operators. Those with fewer than 5 votes come last.'),
+  })
+  .meta({ id: 'Operators' })
+
 export const signalTrendSchema = z
   .object({
     asOf: z.string(),

@@ -3,6 +3,7 @@ import { throwIfClosed } from '#core/errors'
 import { readCoverage } from '#fleet-map/coverage/coverage'
 import { listDeadZones } from '#fleet-map/coverage/dead-zones'
 import { readForecast } from '#fleet-map/coverage/forecast'
+import { listOperators } from '#fleet-map/coverage/operators'
 import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
 import { thresholds } from '#fleet-map/coverage/thresholds'
 import { listDwells } from '#fleet-map/dwells/dwells'
@@ -21,12 +22,21 @@ import { requestReader } from '../../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import { hidden, planned } from './fleet-answers.ts'
 import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
-import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery, signalTrendQuery, tripsQuery } from './fleet-query.ts'
+import {
+  coverageQuery,
+  deadZonesQuery,
+  dwellsQuery,
+  gpsQuery,
+  operatorsQuery,
+  signalTrendQuery,
+  tripsQuery,
+} from './fleet-query.ts'
 import {
   coverageSchema,
   deadZonePageSchema,
   dwellPageSchema,
   gpsSchema,
+  operatorsSchema,
   signalTrendSchema,
   thresholdsSchema,
   tripPageSchema,
@@ -239,6 +249,22 @@ const signalTrend = route({
   }),
 })
 
+const operators = route({
+  method: 'get',
+  path: '/fleet/operators',
+  summary: 'Rank the operators in an area',
+  description:
+    'Ranks operators by the share of their votes with service, then by their median RSRP. A vote without service counts for the operator that the modem lost. `h3`, `placeId` or `bbox` choose the area: cells of coverage with their centre inside count. Without an area, all votes of the devices count.',
+  tag,
+  access: 'fleet:read',
+  query: operatorsQuery,
+  answers: { 200: { description: 'The operators, best first.', schema: operatorsSchema }, ...planned, ...hidden },
+  handle: async (input) => ({
+    status: 200,
+    body: await listOperators(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
+  }),
+})
+
 const forecast = route({
   method: 'post',
   path: '/fleet/forecast',
@@ -276,6 +302,7 @@ export const fleetRoutes: Route[] = [
   coverage,
   deadZones,
   signalTrend,
+  operators,
   forecast,
   dwells,
   trips,

@@ -15,6 +15,7 @@ import { goTo, linkTo } from '../../state/url.ts'
 import { DevicesHere } from './devices-here.tsx'
 import { addPointTo, areaOf, draftOf, emptyDraft, finishOf } from './draft.ts'
 import { DrawingFields } from './drawing-fields.tsx'
+import { OperatorsHere } from './operators-here.tsx'
 import { PlaceMap } from './place-map.tsx'
 import css from './places.module.css'
 
@@ -107,6 +108,7 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
           onDelete={() => setDeleting(true)}
         />
         {place ? <DevicesHere org={org} placeId={place.value.id} /> : null}
+        {place ? <OperatorsHere org={org} placeId={place.value.id} /> : null}
       </form>
       <div class={css.placeMap}>
         {place || fleet.value || fleet.error ? (

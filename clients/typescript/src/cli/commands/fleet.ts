@@ -16,6 +16,39 @@ export function addFleetCommands(program: Command): void {
     .option('--group <id>', 'only members of this group')
     .option('--bbox <box>', 'only inside minLon,minLat,maxLon,maxLat')
     .action(printPositions)
+  fleet
+    .command('operators')
+    .description('Rank the operators by service and signal, everywhere or in an area.')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--group <id>', 'only members of this group')
+    .option('--bbox <box>', 'only inside minLon,minLat,maxLon,maxLat')
+    .option('--place <id>', 'only inside this place')
+    .option('--h3 <cell>', 'only in this H3 cell of resolution 4 to 10')
+    .option('--minutes <number>', 'the last so many minutes', '1440')
+    .action(printOperators)
+}
+
+type AreaOptions = { tag?: string[]; group?: string; bbox?: string; place?: string; h3?: string; minutes: string }
+
+async function printOperators({ tag, group, bbox, place, h3, minutes }: AreaOptions, command: Command): Promise<void> {
+  const { client, print } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const area = { ...(bbox && { bbox }), ...(place && { placeId: place }), ...(h3 && { h3 }) }
+  const devices = { ...(tag && { tag }), ...(group && { groupId: group }), ...(org && { orgId: org }) }
+  const query = { ...devices, ...area, sinceMinutes: Number(minutes) }
+  const { items } = await client.get('/fleet/operators', { params: { query } })
+  print(items, () =>
+    table(
+      ['OPERATOR', 'SERVICE', 'MEDIAN RSRP', 'VOTES'],
+      items.map(({ plmn, serviceRatio, rsrpDbm, samples }): Cell[] => [
+        plmn,
+        `${(serviceRatio * 100).toFixed(1)} %`,
+        rsrpDbm.p50 === null ? '–' : `${rsrpDbm.p50} dBm`,
+        samples,
+      ]),
+      'No operator was measured.',
+    ),
+  )
 }
 
 async function printPositions({ format, tag, group, bbox }: GpsOptions, command: Command): Promise<void> {
