@@ -1,5 +1,5 @@
 # One image for all services. The command selects the service: node apps/control-plane/main.ts, apps/ingest/main.ts,
-# apps/worker/main.ts, apps/writer/main.ts or apps/gateway/main.ts. Node runs TypeScript directly, so only the web page is built.
+# apps/worker/main.ts, apps/writer/main.ts or apps/gateway/main.ts. Node runs TypeScript directly, so only the web page and its map are built.
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -7,7 +7,7 @@ COPY package.json package-lock.json .npmrc ./
 FROM packages AS page
 RUN npm install --no-save --no-audit --no-fund
 COPY . .
-RUN npx vite build apps/fleet-map
+RUN npx vite build apps/fleet-map && node apps/world-map/main.ts
 
 FROM packages AS production
 # Only `npm start` uses the embedded Postgres. In production, Postgres is a separate server.
@@ -21,6 +21,7 @@ COPY package.json ./
 COPY libs ./libs
 COPY apps ./apps
 COPY --from=page /app/apps/fleet-map/dist ./apps/fleet-map/dist
+COPY --from=page /app/apps/world-map/dist ./apps/world-map/dist
 # Ingest stores accepted telemetry here until it is in QuestDB. Mount a volume.
 RUN mkdir -p /var/lib/routerfleet/telemetry-log && chown -R node:node /var/lib/routerfleet
 ENV LOG_DIR=/var/lib/routerfleet/telemetry-log

