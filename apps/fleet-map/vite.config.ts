@@ -6,7 +6,7 @@ import { coarserAtlas } from './atlas.ts'
 
 /** Small modules that the map and other views need. In files of their own, each would be a request. */
 const smallModules =
-  /\/(src\/.*\/(history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
+  /\/(src\/.*\/(background|background-settings|history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
 
 /** The shared styles and those of the first view: in one file, they keep the order in which they are imported. */
 const firstStyles = /\/src\/(styles\/(?!api-reference)|.*\/(map|shell|device|sign-in)\.module\.css$)/

@@ -12,8 +12,8 @@ const onDemand = /\/(cell-panel|dead-zones|place-panel|route-panel)-[^/]+$/
 const onDemandViews = /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|profiles|settings)-[^/]+$/
 // The readers of route files and of GeoJSON that people type.
 const fileReaders = /\/(route-file|geojson)-[^/]+$/
-// What a configured background of the map needs.
-const backgrounds = /\/configured-background-[^/]+$/
+// What the map of the world and a configured background need.
+const backgrounds = /\/(configured-background|world|archives)-[^/]+$/
 // H3, which only the outline of a selected cell or zone needs.
 const outlines = /\/hexes\.worker-[^/]+$/
 const apiReference = /\/docs(-[^/]+)?\.(html|js|css)$/
@@ -47,7 +47,7 @@ test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, o
   expect(readers.length).toBe(2)
   expect(await weigh(readers)).toBeLessThan(5_000)
   const background = files.filter((file) => backgrounds.test(file))
-  expect(background.length).toBe(1)
+  expect(background.length).toBe(3)
   expect(await weigh(background)).toBeLessThan(30_000)
   const shapes = files.filter((file) => outlines.test(file))
   expect(shapes.length).toBe(1)

@@ -14,10 +14,12 @@ const world = pmtilesWorld('Test data')
 
 let folder: string
 let pmtiles: string
+let builtWorld: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'routerfleet-background-'))
   pmtiles = join(folder, 'world.pmtiles')
+  builtWorld = join(folder, 'built-world.pmtiles')
   await writeFile(join(folder, 'index.html'), index)
   await writeFile(pmtiles, world)
   await writeFile(join(folder, 'other.pmtiles'), 'PMTiles\x02 of an earlier version')
@@ -25,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 const open = (environment: Record<string, string>) =>
-  openMapBackground(parseConfig(z.object(mapVariables), environment))
+  openMapBackground(parseConfig(z.object(mapVariables), environment), builtWorld)
 
 async function pageWith(environment: Record<string, string>): Promise<WebPage> {
   const page = await openPage(folder, 'router', await open(environment))
@@ -173,5 +175,41 @@ describe('/map/background.pmtiles', () => {
 
   test('does not exist without the setting', async () => {
     expect((await pageWith({}))(new Request(`http://127.0.0.1${path}`))).toBeUndefined()
+  })
+})
+
+describe('/map/world.pmtiles', () => {
+  const path = '/map/world.pmtiles'
+  const settingsOf = async (response: Response) =>
+    /name="map-background" content="([^"]*)"/.exec(await response.text())?.[1]
+
+  test('is offered to the page as soon as it is built', async () => {
+    const page = await pageWith({})
+    const before = await ask(page, '/')
+    expect(await settingsOf(before)).toBe('{}')
+    expect((await ask(page, path)).status).toBe(404)
+
+    await writeFile(builtWorld, world)
+    const tag = before.headers.get('etag') ?? ''
+    const after = await ask(page, '/', { 'if-none-match': tag })
+    expect(after.status).toBe(200)
+    expect(after.headers.get('etag')).not.toBe(tag)
+    expect(await settingsOf(after)).toBe('{&quot;world&quot;:&quot;./map/world.pmtiles&quot;}')
+    expect((await ask(page, '/', { 'if-none-match': after.headers.get('etag') ?? '' })).status).toBe(304)
+
+    const part = await ask(page, path, { range: 'bytes=0-6' })
+    expect([part.status, await part.text()]).toEqual([206, 'PMTiles'])
+    const whole = await ask(page, path)
+    expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'application/vnd.pmtiles'])
+    expect((await ask(page, path, { 'if-none-match': whole.headers.get('etag') ?? '' })).status).toBe(304)
+  })
+
+  test('stays in place of another background that cannot be loaded', async () => {
+    await writeFile(builtWorld, world)
+    const { settings, connect } = await documentOf({ MAP_STYLE_URL: 'https://maps.example.com/style.json' })
+    expect(settings).toEqual({ style: 'https://maps.example.com/style.json', world: './map/world.pmtiles' })
+    expect(connect).toBe("'self' https://maps.example.com")
+    await rm(builtWorld)
+    expect((await documentOf({})).settings).toEqual({})
   })
 })

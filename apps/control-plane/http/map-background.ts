@@ -1,5 +1,7 @@
+import { access } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { openPmtiles, type PmtilesFile } from './pmtiles-file.ts'
+import { openPmtiles, type PmtilesFile, servePmtiles } from './pmtiles-file.ts'
 
 const webUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
 
@@ -18,7 +20,7 @@ const origin = z
 export const mapVariables = {
   MAP_STYLE_URL: webUrl()
     .optional()
-    .describe('A MapLibre style as the [background of the map](map-background.md). Default: country outlines.'),
+    .describe('A MapLibre style as the [background of the map](map-background.md). Default: land, borders and towns.'),
   MAP_STYLE_DARK_URL: webUrl().optional().describe('The style of the dark theme. Default: `MAP_STYLE_URL`.'),
   MAP_ORIGINS: z
     .string()
@@ -47,7 +49,10 @@ export const mapVariables = {
 
 type MapConfig = z.infer<z.ZodObject<typeof mapVariables>>
 
-/** The background of the map: what the page is told, the origins that it loads from, and the file that it reads. */
+/** The file with land, borders and towns. The first start builds it while the service already runs. */
+type WorldFile = { serve: PmtilesFile; exists: () => Promise<boolean> }
+
+/** The background of the map: what the page is told, the origins that it loads from, and the files that it reads. */
 export type MapBackground = {
   settings: {
     style?: string
@@ -58,15 +63,24 @@ export type MapBackground = {
   }
   origins: readonly string[]
   file: PmtilesFile | undefined
+  /** What the page draws without other settings, or if those cannot be loaded. */
+  world: WorldFile | undefined
 }
 
 /** The country outlines of the page, which need no request. */
-export const outlinesOnly: MapBackground = { settings: {}, origins: [], file: undefined }
+export const outlinesOnly: MapBackground = { settings: {}, origins: [], file: undefined, world: undefined }
 
 export const pmtilesPath = '/map/background.pmtiles'
+export const worldPath = '/map/world.pmtiles'
 
-/** Reads the configured background. Throws an error with one sentence for settings that exclude each other. */
-export async function openMapBackground(config: MapConfig): Promise<MapBackground> {
+/** What `apps/world-map` builds. */
+const builtWorld = fileURLToPath(new URL('../../world-map/dist/world.pmtiles', import.meta.url))
+
+/**
+ * Reads the configured background. `world`: the path of the map of the world. Throws an error with one sentence for settings that
+ * exclude each other.
+ */
+export async function openMapBackground(config: MapConfig, world = builtWorld): Promise<MapBackground> {
   const { MAP_STYLE_URL: style, MAP_STYLE_DARK_URL: darkStyle, MAP_PMTILES_FILE: path } = config
   const { MAP_SATELLITE_URL: tiles, MAP_SATELLITE_ATTRIBUTION: attribution, MAP_SATELLITE_MAX_ZOOM: maxZoom } = config
   if (style && path) throw invalid('MAP_STYLE_URL: cannot be combined with MAP_PMTILES_FILE')
@@ -83,8 +97,15 @@ export async function openMapBackground(config: MapConfig): Promise<MapBackgroun
     },
     origins: [...new Set([...addresses, ...config.MAP_ORIGINS])],
     file,
+    world: { serve: servePmtiles(world), exists: () => isReadable(world) },
   }
 }
+
+const isReadable = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
 
 const invalid = (sentence: string) => new Error(`Invalid configuration. ${sentence}`)
 

@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
-import { type MapBackground, outlinesOnly, pmtilesPath } from './map-background.ts'
+import { type MapBackground, outlinesOnly, pmtilesPath, worldPath } from './map-background.ts'
 
 /** Returns the response to a GET or HEAD request for a file of the web page; undefined for other requests. */
 export type WebPage = (request: Request) => Response | Promise<Response> | undefined
@@ -37,7 +37,7 @@ const pageHeaders = (mapOrigins: readonly string[]) =>
 const documents: Record<string, string> = { '/': 'index.html', '/docs': 'docs.html' }
 
 /**
- * Serves the built web page: the fleet map at `/`, its background if that is a file, and the API reference at `/docs`. Writes
+ * Serves the built web page: the fleet map at `/`, its backgrounds that are files, and the API reference at `/docs`. Writes
  * the router model segment and the settings of the background into the map's document. Returns undefined when the folder has
  * no page; the API works without one.
  *
@@ -52,23 +52,28 @@ export async function openPage(
   const etags = await entityTags(folder)
   const index = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
   if (index === undefined) return undefined
-  const map = withSettings(index, {
-    'router-model-segment': modelSegment,
-    'map-background': JSON.stringify(background.settings),
-  })
-  etags.set('/', entityTag(map))
+  const mapWith = (settings: object) => {
+    const html = withSettings(index, {
+      'router-model-segment': modelSegment,
+      'map-background': JSON.stringify({ ...background.settings, ...settings }),
+    })
+    return { html, etag: entityTag(html) }
+  }
+  const [mapAlone, mapWithWorld] = [mapWith({}), mapWith({ world: `.${worldPath}` })]
+  const map = async () => ((await background.world?.exists()) ? mapWithWorld : mapAlone)
 
   const app = new Hono()
   app.use(pageHeaders(background.origins))
   app.use(async (c, next) => {
-    const etag = etags.get(c.req.path) ?? ''
+    const document = c.req.path === '/' ? await map() : undefined
+    const etag = document?.etag ?? etags.get(c.req.path) ?? ''
     if (c.req.header('if-none-match') === etag) c.res = new Response(null, { status: 304 })
+    else if (document) c.res = c.html(document.html)
     else await next()
     c.header('ETag', etag)
     c.header('Vary', 'Accept-Encoding')
     c.header('Cache-Control', c.req.path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
   })
-  app.get('/', (c) => c.html(map))
   app.use(
     serveStatic({
       root: folder,
@@ -81,6 +86,7 @@ export async function openPage(
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
     const { pathname } = new URL(request.url)
     if (pathname === pmtilesPath && background.file) return background.file(request)
+    if (pathname === worldPath && background.world) return background.world.serve(request)
     // The addresses in the documents are relative, so each document has only one address.
     if (pathname === '/docs/') return new Response(null, { status: 308, headers: { Location: '../docs' } })
     return etags.has(pathname) ? app.fetch(request) : undefined

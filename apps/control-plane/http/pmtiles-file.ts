@@ -12,12 +12,14 @@ const cacheControl = 'public, max-age=3600'
 const magic = 'PMTiles'
 const version = 3
 
-/**
- * Opens a PMTiles file of version 3 for serving. Every request opens the file anew, so that it can be replaced while the
- * service runs. Throws if the file cannot be read or has another format.
- */
+/** Opens a PMTiles file of version 3 for serving. Throws if the file cannot be read or has another format. */
 export async function openPmtiles(path: string): Promise<PmtilesFile> {
   await withFile(path, requirePmtiles)
+  return servePmtiles(path)
+}
+
+/** Serves a PMTiles file. Every request opens it anew, so that it can be created and replaced while the service runs. */
+export function servePmtiles(path: string): PmtilesFile {
   return async (request) => {
     const file = await open(path).catch(() => undefined)
     if (!file) return new Response(null, { status: 404 })

@@ -1,12 +1,15 @@
 import type { Quality } from '../api/schemas.ts'
 import { colorOf, noServiceColor, qualities } from './palette.ts'
-import type { DeviceShape } from './surface.ts'
+import type { DeviceShape, MapTheme } from './surface.ts'
 
 /** The name of the disc behind the number of a dead zone. */
 export const zoneNumberIcon = 'zone-number'
 
 /** The beginning of the names of the marks for a status. */
 export const statusIcon = 'status-'
+
+/** The name of the dot of a town in the map of the world. */
+export const townDotIcon = 'town-dot'
 
 const sizePx = 26
 const ratio = 2
@@ -134,6 +137,18 @@ function statusMark(status: 'error' | 'disabled', outline: string): ImageData {
   return pixels(context)
 }
 
+function townDot(fill: string, outline: string): ImageData {
+  const context = canvas(8, 8)
+  context.beginPath()
+  context.arc(4, 4, 2.2, 0, Math.PI * 2)
+  context.fillStyle = fill
+  context.fill()
+  context.strokeStyle = outline
+  context.lineWidth = 1
+  context.stroke()
+  return pixels(context)
+}
+
 /** A tile of dots over areas with few measurements. */
 function dots(color: string): ImageData {
   const context = canvas(6, 6)
@@ -170,21 +185,14 @@ export function labelImage(text: string, color: string, halo: string): ImageData
 }
 
 /** Returns the marker images by name, for one theme. */
-export function markerImages({
-  outline,
-  surface,
-  land,
-}: {
-  outline: string
-  surface: string
-  land: string
-}): Map<string, ImageData> {
+export function markerImages({ outline, surface, land, label }: MapTheme): Map<string, ImageData> {
   const images = new Map([
     ['hatch', hatch()],
     ['dots', dots(land)],
     [`${statusIcon}error`, statusMark('error', outline)],
     [`${statusIcon}disabled`, statusMark('disabled', outline)],
     [zoneNumberIcon, zoneNumberDisc(surface)],
+    [townDotIcon, townDot(label, land)],
   ])
   for (const shape of ['moving', 'standing', 'silent'] as const)
     for (const quality of [...qualities, null])

@@ -59,6 +59,24 @@ const outlineLayers = (theme: MapTheme): LayerSpecification[] => [
   },
 ]
 
+/** Keeps the names of the background away from devices and clusters. They draw nothing. */
+const roomLayers: LayerSpecification[] = [
+  {
+    id: 'cluster-room',
+    type: 'symbol',
+    source: 'clusters',
+    layout: { 'icon-image': ['get', 'ring'], 'icon-size': ringSize, 'icon-allow-overlap': true },
+    paint: { 'icon-opacity': 0 },
+  },
+  {
+    id: 'device-room',
+    type: 'symbol',
+    source: 'devices',
+    layout: { 'icon-image': ['get', 'icon'], 'icon-allow-overlap': true },
+    paint: { 'icon-opacity': 0 },
+  },
+]
+
 /**
  * Returns the style: layers from bottom to top, and sources that are empty except for the outlines or the background, which
  * replaces the outlines.
@@ -73,7 +91,7 @@ export function mapStyle(
   const font = background?.font ?? localFont
   const layers: LayerSpecification[] = [
     { id: 'water', type: 'background', paint: { 'background-color': theme.water } },
-    ...(background ? [...background.layers, ...background.labels] : outlineLayers(theme)),
+    ...(background ? [...background.layers, ...background.labels, ...roomLayers] : outlineLayers(theme)),
     {
       id: lowestTrailLayer,
       type: 'line',

@@ -13,6 +13,7 @@ import { openMap, shownBounds } from './open-map.ts'
 import { countries } from './outlines.ts'
 import { lowestLayerAboveAreas, mapStyle, readTheme } from './style.ts'
 import { type AreaShape, offsetInto, type Surface, type SurfaceEvents, unwrapBounds, type View } from './surface.ts'
+import { describeTownsInView } from './towns-in-view.ts'
 
 const flightMs = 700
 
@@ -41,6 +42,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     devices.look()
   })
   reportMoves(map, events)
+  describeTownsInView(map)
 
   return {
     setDevices: devices.set,

@@ -18,6 +18,9 @@ export const localFont = ['sans-serif']
 
 const prefix = 'background/'
 
+/** The layer with the names of towns in the map of the world. */
+export const townLayer = `${prefix}towns`
+
 /** Returns layers and sources with ids that cannot be those of the fleet. */
 export function background(
   { sources, layers, ...style }: Pick<StyleSpecification, 'sources' | 'layers' | 'glyphs' | 'sprite'>,

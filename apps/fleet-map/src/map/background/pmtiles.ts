@@ -1,24 +1,10 @@
 import { type Flavor, layers, namedFlavor } from '@protomaps/basemaps'
-import { addProtocol, type LayerSpecification } from 'maplibre-gl'
-import { PMTiles, Protocol, TileType } from 'pmtiles'
+import type { LayerSpecification } from 'maplibre-gl'
+import { TileType } from 'pmtiles'
 import type { Theme } from '../../state/theme.ts'
 import { readTheme } from '../style.ts'
+import { archiveAt } from './archives.ts'
 import { type Background, background, localFont } from './background.ts'
-
-const protocol = new Protocol({ metadata: true })
-addProtocol('pmtiles', protocol.tile)
-
-const archives = new Map<string, PMTiles>()
-
-/** Opens a PMTiles file once, so that its directories stay in memory. */
-function archiveAt(address: string): PMTiles {
-  const known = archives.get(address)
-  if (known) return known
-  const archive = new PMTiles(address)
-  archives.set(address, archive)
-  protocol.add(archive)
-  return archive
-}
 
 const source = 'streets'
 const neededLayers = ['earth', 'roads', 'water']

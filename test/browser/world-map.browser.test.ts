@@ -1,0 +1,54 @@
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
+import { servePage } from './map-background.ts'
+import { browserSession } from './session.ts'
+
+// The map that the page draws without settings, in Chromium, with the demo fleet.
+
+const minute = 60_000
+vi.setConfig({ testTimeout: 2 * minute, hookTimeout: 5 * minute })
+
+const { product, read } = browserSession({
+  devices: 20,
+  // `npm start` builds the map in the background.
+  prepare: ({ url }) =>
+    vi.waitFor(async () => expect(await (await fetch(url)).text()).toContain('world.pmtiles'), {
+      timeout: 2 * minute,
+      interval: 500,
+    }),
+})
+
+const canvas = (page: Page) => page.locator('canvas.maplibregl-canvas')
+const towns = async (page: Page) => (await canvas(page).getAttribute('aria-description')) ?? ''
+const background = (page: Page) => page.locator('[data-background]').getAttribute('data-background')
+
+test.each(['light', 'dark'] as const)('names the towns around a place in the %s theme', async (colorScheme) => {
+  const { page } = await read('#/map?lon=5.91&lat=51.98&z=9', { colorScheme })
+  await expect.poll(() => background(page)).toBe('world')
+  await expect.poll(() => towns(page)).toMatch(/^Towns in view: .*Arnhem/)
+  expect(await towns(page)).toContain('Nijmegen')
+  const attribution = page.locator('.maplibregl-ctrl-attrib')
+  expect(await attribution.textContent()).toMatch(/Natural Earth.*GeoNames.*CC BY 4\.0/)
+})
+
+test('names a small town far from others, and towns at both sides of the antimeridian', async () => {
+  const { page } = await read('#/map?lon=-51.72&lat=64.18&z=9')
+  await expect.poll(() => towns(page)).toContain('Nuuk')
+  const { page: fiji } = await read('#/map?lon=179.4&lat=-16.5&z=8')
+  await expect.poll(() => towns(fiji)).toMatch(/Labasa|Taveuni|Savusavu/)
+})
+
+test('shows the world in place of a background that cannot be loaded, with a notice', async () => {
+  const served = await servePage(product().url, { MAP_STYLE_URL: 'http://127.0.0.1:9/style.json' })
+  const { page, problems } = await read(
+    '#/map?lon=5.91&lat=51.98&z=9',
+    { otherOrigins: ['http://127.0.0.1:9'] },
+    served.url,
+  )
+  await page.getByText('The map background cannot be loaded.').waitFor()
+  await expect.poll(() => background(page)).toBe('world')
+  await expect.poll(() => towns(page)).toContain('Arnhem')
+  problems.splice(0)
+  await page.close()
+  served.close()
+})
