@@ -151,7 +151,11 @@ describe.each(['suspended', 'cancelled'])('while the subscription is %s: 402', (
 
 test('every list has pages', () => {
   const withoutPages = guarded.filter(({ fields }) => fields.includes('items') && !fields.includes('nextCursor'))
-  // A raster of cells, which its resolution limits, and the modems and interfaces of a device, which are at most 512.
-  const limited = ['GET /api/{modelSegment}/{deviceId}/telemetry/data-use', 'GET /fleet/coverage']
+  // The modems and interfaces of a device, at most 512; a raster of cells, which its resolution limits; at most 100 operators.
+  const limited = [
+    'GET /api/{modelSegment}/{deviceId}/telemetry/data-use',
+    'GET /fleet/coverage',
+    'GET /fleet/operators',
+  ]
   expect(withoutPages.map(({ name }) => name)).toEqual(limited)
 })
