@@ -9,7 +9,6 @@ import { waitUntilAvailable } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
 import { configSchema } from './config.ts'
 import { createApp } from './http/app.ts'
-import { openMapBackground } from './http/map-background.ts'
 import { openPage } from './http/page.ts'
 import { routes } from './routes.ts'
 import { openServices } from './start.ts'
@@ -27,8 +26,8 @@ const logger = createLogger('control-plane', config.LOG_LEVEL)
 await migrate(config.POSTGRES_URL, undefined, { onWait: (wait) => logger.warn({ wait }, 'migration_waits') })
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)
-const background = await openMapBackground(config)
-const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT, background)
+const { current } = services.mapBackgrounds
+const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT, current)
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,

@@ -40,6 +40,7 @@ import { usageRoutes } from './routes/organizations/usage.ts'
 import { webhookDeliveryRoutes } from './routes/organizations/webhook-deliveries.ts'
 import { webhookRoutes } from './routes/organizations/webhooks.ts'
 import { documentationRoutes } from './routes/service/documentation.ts'
+import { mapSettingsRoutes } from './routes/service/map-settings.ts'
 import { operationRoutes } from './routes/service/operations.ts'
 
 /** All routes of the control plane, in the order of the documentation. */
@@ -84,5 +85,6 @@ export const routes: readonly Route[] = [
   ...deviceEdgeRoutes,
   ...adapterRoutes,
   ...operationRoutes,
+  ...mapSettingsRoutes,
   ...documentationRoutes((baseUrl) => createOpenApi(routes, baseUrl)),
 ]

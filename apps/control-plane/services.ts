@@ -20,6 +20,7 @@ import type { Bodies } from './http/bodies.ts'
 import type { DeviceAdmission } from './http/device-admission.ts'
 import type { KeyDirectory } from './http/key-directory.ts'
 import type { LastUses } from './http/last-uses.ts'
+import type { MapBackgrounds } from './http/map-backgrounds.ts'
 import type { DeviceEdge } from './http/proxy.ts'
 import type { SessionCookie } from './http/session-cookie.ts'
 import type { AppCopies } from './routes/service/collect-metrics.ts'
@@ -39,6 +40,7 @@ export type Services = {
   /** The copy to read, shared fairly between callers: what routes read with. */
   readers: Readers
   fleetMaps: FleetMaps
+  mapBackgrounds: MapBackgrounds
   clock: Clock
   plans: Plans
   logger: Logger

@@ -30,6 +30,8 @@ import { createBodies } from './http/bodies.ts'
 import { createDeviceAdmission } from './http/device-admission.ts'
 import { createKeyDirectory } from './http/key-directory.ts'
 import { createLastUses } from './http/last-uses.ts'
+import { mapEnvironment } from './http/map-background.ts'
+import { createMapBackgrounds } from './http/map-backgrounds.ts'
 import { createDeviceEdge } from './http/proxy.ts'
 import { createSessionCookie } from './http/session-cookie.ts'
 import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.ts'
@@ -45,6 +47,7 @@ type OpenServices = { services: Services; close: () => Promise<void> }
 /** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: ControlPlaneConfig): Promise<OpenServices> {
   const plans = await loadPlans(config.PLANS_FILE)
+  const environment = await mapEnvironment(config)
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'control-plane',
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
@@ -78,6 +81,7 @@ export async function openServices(config: ControlPlaneConfig): Promise<OpenServ
     copies,
     readers,
     fleetMaps,
+    mapBackgrounds: createMapBackgrounds({ environment, db: background, clock, logger }),
     clock,
     plans,
     logger,

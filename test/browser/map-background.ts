@@ -5,15 +5,22 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
 import { startServer } from '#http/server'
-import { mapVariables, openMapBackground } from '../../apps/control-plane/http/map-background.ts'
+import {
+  effectiveSettings,
+  mapEnvironment,
+  mapVariables,
+  openMapBackground,
+} from '../../apps/control-plane/http/map-background.ts'
 import { openPage } from '../../apps/control-plane/http/page.ts'
 
 const folder = join(import.meta.dirname, '../../apps/fleet-map/dist')
 
 /** Serves the page with these settings of the map, and the API of the service. */
 export async function servePage(serviceUrl: string, settings: Record<string, string>) {
-  const background = await openMapBackground(parseConfig(z.object(mapVariables), settings))
-  const page = await openPage(folder, 'router', background)
+  const environment = await mapEnvironment(parseConfig(z.object(mapVariables), settings))
+  const offline = { background: { kind: 'offline' as const }, satellite: null, origins: [] }
+  const background = await openMapBackground(effectiveSettings(environment, offline))
+  const page = await openPage(folder, 'router', async () => background)
   if (!page) throw new Error(`${folder} contains no page.`)
   const forwarded = async (request: Request) => {
     const { pathname, search } = new URL(request.url)

@@ -52,3 +52,28 @@ test('shows the world in place of a background that cannot be loaded, with a not
   await page.close()
   served.close()
 })
+
+test('a platform administrator chooses another background, and sees who learns what', async () => {
+  const { url, adminKey } = product()
+  const style = await servePage(url, {})
+  const { page } = await read('#/settings?section=map', { key: adminKey, otherOrigins: [style.url] })
+  await page.getByText('No other server learns which area a reader looks at.').waitFor()
+  await page.getByRole('radio', { name: /Another map style/ }).check()
+  await page.getByLabel('Address of the style').fill(`${style.url}/missing.json`)
+  await page.getByText(`loads it from ${new URL(style.url).host}, which learns`).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+
+  const fleet = await read('#/map?lon=5.91&lat=51.98&z=9', { otherOrigins: [style.url], expectedStatuses: [404] })
+  await fleet.page.getByText('The map background cannot be loaded.').waitFor()
+  await expect.poll(() => background(fleet.page)).toBe('world')
+  fleet.problems.splice(0)
+
+  await page.getByRole('radio', { name: /Map of the world/ }).check()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  await expect
+    .poll(async () => (await (await fetch(url)).text()).includes('missing.json'), { timeout: 10_000 })
+    .toBe(false)
+  style.close()
+})

@@ -39,6 +39,8 @@ export const entries: Record<string, Entry> = {
   'PUT /orgs/{orgId}/subscription': { json: () => ({ plan: 'pro', status: 'active' }) },
   'GET /orgs/{orgId}/usage': {},
   'GET /plans': { foreign: 'open' },
+  'GET /map-settings': { foreign: 403 },
+  'PUT /map-settings': { foreign: 403, json: () => ({ background: { kind: 'offline' } }) },
   'GET /orgs/{orgId}/audit': {},
   'GET /audit': { foreign: 403 },
   'POST /orgs/{orgId}/api-keys': {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
 import { pmtilesWorld } from '#test/pmtiles'
-import { mapVariables, openMapBackground } from './map-background.ts'
+import { effectiveSettings, mapEnvironment, mapVariables, openMapBackground } from './map-background.ts'
 import { openPage, type WebPage } from './page.ts'
 
 const index =
@@ -26,11 +26,16 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-const open = (environment: Record<string, string>) =>
-  openMapBackground(parseConfig(z.object(mapVariables), environment), builtWorld)
+const offline = { background: { kind: 'offline' as const }, satellite: null, origins: [] }
+
+const open = async (variables: Record<string, string>) => {
+  const environment = await mapEnvironment(parseConfig(z.object(mapVariables), variables))
+  return openMapBackground(effectiveSettings(environment, offline), builtWorld)
+}
 
 async function pageWith(environment: Record<string, string>): Promise<WebPage> {
-  const page = await openPage(folder, 'router', await open(environment))
+  const background = await open(environment)
+  const page = await openPage(folder, 'router', async () => background)
   if (!page) throw new Error('The page did not open.')
   return page
 }
@@ -174,7 +179,7 @@ describe('/map/background.pmtiles', () => {
   })
 
   test('does not exist without the setting', async () => {
-    expect((await pageWith({}))(new Request(`http://127.0.0.1${path}`))).toBeUndefined()
+    expect((await ask(await pageWith({}), path)).status).toBe(404)
   })
 })
 

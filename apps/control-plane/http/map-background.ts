@@ -1,20 +1,8 @@
 import { access } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { type MapSettings, tileTemplate, webOrigin, webUrl } from '#fleet/installation/map-settings'
 import { openPmtiles, type PmtilesFile, servePmtiles } from './pmtiles-file.ts'
-
-const webUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
-
-const tileTemplate = () =>
-  webUrl().refine((url) => ['{z}', '{x}', '{y}'].every((part) => url.includes(part)), 'must contain {z}, {x} and {y}')
-
-/** One source of a Content-Security-Policy: `https://tiles.example.com`, or `https://*.example.com` for subdomains. */
-const origin = z
-  .string()
-  .regex(
-    /^https?:\/\/(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i,
-    'must be origins such as https://tiles.example.com',
-  )
 
 /** The environment variables of the map's background. */
 export const mapVariables = {
@@ -26,7 +14,7 @@ export const mapVariables = {
     .string()
     .default('')
     .transform((list) => list.split(',').flatMap((item) => item.trim() || []))
-    .pipe(z.array(origin))
+    .pipe(z.array(webOrigin))
     .describe('Other origins from which the styles load tiles, fonts and images, separated by commas.'),
   MAP_PMTILES_FILE: z
     .string()
@@ -76,26 +64,62 @@ export const worldPath = '/map/world.pmtiles'
 /** What `apps/world-map` builds. */
 const builtWorld = fileURLToPath(new URL('../../world-map/dist/world.pmtiles', import.meta.url))
 
-/**
- * Reads the configured background. `world`: the path of the map of the world. Throws an error with one sentence for settings that
- * exclude each other.
- */
-export async function openMapBackground(config: MapConfig, world = builtWorld): Promise<MapBackground> {
-  const { MAP_STYLE_URL: style, MAP_STYLE_DARK_URL: darkStyle, MAP_PMTILES_FILE: path } = config
-  const { MAP_SATELLITE_URL: tiles, MAP_SATELLITE_ATTRIBUTION: attribution, MAP_SATELLITE_MAX_ZOOM: maxZoom } = config
-  if (style && path) throw invalid('MAP_STYLE_URL: cannot be combined with MAP_PMTILES_FILE')
-  if (darkStyle && !style) throw invalid('MAP_STYLE_DARK_URL: needs MAP_STYLE_URL')
-  const file =
-    path === undefined ? undefined : await openPmtiles(path).catch((error) => Promise.reject(unusable(error)))
+/** What the environment sets. It wins over stored settings; `variables` has its names. */
+export type MapEnvironment = Partial<Pick<MapSettings, 'background' | 'satellite'>> & {
+  origins: readonly string[]
+  variables: readonly string[]
+}
+
+/** Reads the environment. Throws an error with one sentence for settings that exclude each other, and for a file that is not usable. */
+export async function mapEnvironment(config: MapConfig): Promise<MapEnvironment> {
+  const { MAP_STYLE_URL: styleUrl, MAP_STYLE_DARK_URL: darkStyleUrl, MAP_PMTILES_FILE: file } = config
+  const {
+    MAP_SATELLITE_URL: tilesUrl,
+    MAP_SATELLITE_ATTRIBUTION: attribution,
+    MAP_SATELLITE_MAX_ZOOM: maxZoom,
+  } = config
+  if (styleUrl && file) throw invalid('MAP_STYLE_URL: cannot be combined with MAP_PMTILES_FILE')
+  if (darkStyleUrl && !styleUrl) throw invalid('MAP_STYLE_DARK_URL: needs MAP_STYLE_URL')
+  if (file !== undefined) await openPmtiles(file).catch((error) => Promise.reject(unusable(error)))
+  const deciding = ['MAP_STYLE_URL', 'MAP_STYLE_DARK_URL', 'MAP_PMTILES_FILE', 'MAP_SATELLITE_URL'] as const
+  return {
+    ...(styleUrl && { background: { kind: 'style', styleUrl, ...(darkStyleUrl && { darkStyleUrl }) } }),
+    ...(file !== undefined && { background: { kind: 'pmtiles', file } }),
+    ...(tilesUrl && { satellite: { tilesUrl, attribution, maxZoom } }),
+    origins: config.MAP_ORIGINS,
+    variables: deciding.filter((name) => config[name] !== undefined),
+  }
+}
+
+/** The settings in effect. */
+export const effectiveSettings = (
+  { background, satellite, origins }: MapEnvironment,
+  stored: MapSettings,
+): MapSettings => ({
+  background: background ?? stored.background,
+  satellite: satellite ?? stored.satellite,
+  origins: [...new Set([...origins, ...stored.origins])],
+})
+
+/** Opens a background. `world`: the path of the map of the world. Throws for a PMTiles file that is not usable. */
+export async function openMapBackground(
+  { background, satellite, origins }: MapSettings,
+  world = builtWorld,
+): Promise<MapBackground> {
+  const { styleUrl: style, darkStyleUrl: darkStyle } = background.kind === 'style' ? background : {}
+  const file = background.kind === 'pmtiles' ? await openPmtiles(background.file) : undefined
+  const tiles = satellite?.tilesUrl
   const addresses = [style, darkStyle, tiles].flatMap((url) => (url ? new URL(url).origin : []))
   return {
     settings: {
       ...(style && { style }),
       ...(darkStyle && { darkStyle }),
       ...(file && { pmtiles: `.${pmtilesPath}` }),
-      ...(tiles && { satellite: { tiles, attribution, maxZoom } }),
+      ...(satellite && {
+        satellite: { tiles: satellite.tilesUrl, attribution: satellite.attribution, maxZoom: satellite.maxZoom },
+      }),
     },
-    origins: [...new Set([...addresses, ...config.MAP_ORIGINS])],
+    origins: [...new Set([...addresses, ...origins])],
     file,
     world: { serve: servePmtiles(world), exists: () => isReadable(world) },
   }

@@ -5,6 +5,7 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { type MapBackground, outlinesOnly, pmtilesPath, worldPath } from './map-background.ts'
+import type { PmtilesFile } from './pmtiles-file.ts'
 
 /** Returns the response to a GET or HEAD request for a file of the web page; undefined for other requests. */
 export type WebPage = (request: Request) => Response | Promise<Response> | undefined
@@ -39,7 +40,7 @@ const documents: Record<string, string> = { '/': 'index.html', '/docs': 'docs.ht
 /**
  * Serves the built web page: the fleet map at `/`, its backgrounds that are files, and the API reference at `/docs`. Writes
  * the router model segment and the settings of the background into the map's document. Returns undefined when the folder has
- * no page; the API works without one.
+ * no page; the API works without one. The background may change while the service runs: each request uses the current one.
  *
  * The build puts a hash into the names of files below `assets/`, so browsers keep those for a year. The build also
  * compresses them: `.br` and `.gz` stand beside each file.
@@ -47,7 +48,7 @@ const documents: Record<string, string> = { '/': 'index.html', '/docs': 'docs.ht
 export async function openPage(
   folder: string,
   modelSegment: string,
-  background: MapBackground = outlinesOnly,
+  currentBackground: () => Promise<MapBackground> = async () => outlinesOnly,
 ): Promise<WebPage | undefined> {
   const etags = await entityTags(folder)
   const index = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
@@ -55,42 +56,60 @@ export async function openPage(
   const mapWith = (settings: object) => {
     const html = withSettings(index, {
       'router-model-segment': modelSegment,
-      'map-background': JSON.stringify({ ...background.settings, ...settings }),
+      'map-background': JSON.stringify(settings),
     })
     return { html, etag: entityTag(html) }
   }
-  const [mapAlone, mapWithWorld] = [mapWith({}), mapWith({ world: `.${worldPath}` })]
-  const map = async () => ((await background.world?.exists()) ? mapWithWorld : mapAlone)
-
-  const app = new Hono()
-  app.use(pageHeaders(background.origins))
-  app.use(async (c, next) => {
-    const document = c.req.path === '/' ? await map() : undefined
-    const etag = document?.etag ?? etags.get(c.req.path) ?? ''
-    if (c.req.header('if-none-match') === etag) c.res = new Response(null, { status: 304 })
-    else if (document) c.res = c.html(document.html)
-    else await next()
-    c.header('ETag', etag)
-    c.header('Vary', 'Accept-Encoding')
-    c.header('Cache-Control', c.req.path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+  const files = serveStatic({
+    root: folder,
+    precompressed: true,
+    rewriteRequestPath: (path) => documents[path] ?? path,
   })
-  app.use(
-    serveStatic({
-      root: folder,
-      precompressed: true,
-      rewriteRequestPath: (path) => documents[path] ?? path,
-    }),
-  )
+
+  /** What is served while the map has this background. */
+  const appOf = ({ settings, origins, world }: MapBackground): Hono => {
+    const [mapAlone, mapWithWorld] = [mapWith(settings), mapWith({ ...settings, world: `.${worldPath}` })]
+    const app = new Hono()
+    app.use(pageHeaders(origins))
+    app.use(async (c, next) => {
+      const document = c.req.path !== '/' ? undefined : (await world?.exists()) ? mapWithWorld : mapAlone
+      const etag = document?.etag ?? etags.get(c.req.path) ?? ''
+      if (c.req.header('if-none-match') === etag) c.res = new Response(null, { status: 304 })
+      else if (document) c.res = c.html(document.html)
+      else await next()
+      c.header('ETag', etag)
+      c.header('Vary', 'Accept-Encoding')
+      c.header('Cache-Control', c.req.path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+    })
+    app.use(files)
+    return app
+  }
+  const apps = new WeakMap<MapBackground, Hono>()
+  const currentApp = async (): Promise<Hono> => {
+    const background = await currentBackground()
+    const app = apps.get(background) ?? appOf(background)
+    apps.set(background, app)
+    return app
+  }
 
   return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
     const { pathname } = new URL(request.url)
-    if (pathname === pmtilesPath && background.file) return background.file(request)
-    if (pathname === worldPath && background.world) return background.world.serve(request)
+    if (pathname === pmtilesPath) return served(currentBackground(), ({ file }) => file, request)
+    if (pathname === worldPath) return served(currentBackground(), ({ world }) => world?.serve, request)
     // The addresses in the documents are relative, so each document has only one address.
     if (pathname === '/docs/') return new Response(null, { status: 308, headers: { Location: '../docs' } })
-    return etags.has(pathname) ? app.fetch(request) : undefined
+    return etags.has(pathname) ? currentApp().then((app) => app.fetch(request)) : undefined
   }
+}
+
+async function served(
+  background: Promise<MapBackground>,
+  fileOf: (background: MapBackground) => PmtilesFile | undefined,
+  request: Request,
+): Promise<Response> {
+  const file = fileOf(await background)
+  return file ? file(request) : new Response(null, { status: 404 })
 }
 
 /** The weak entity tag of every address that the page serves. All encodings of a file have the same tag. */

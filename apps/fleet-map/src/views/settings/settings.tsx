@@ -7,6 +7,7 @@ import { WithoutOrganization } from '../shell/shell.tsx'
 import { ApiKeys } from './api-keys.tsx'
 import { AuditLog } from './audit-log.tsx'
 import { EnrollmentKeys } from './enrollment-keys.tsx'
+import { MapBackgroundSettings } from './map-background-settings.tsx'
 import { OrganizationSettings } from './organization.tsx'
 import { Organizations } from './organizations.tsx'
 import { Sessions } from './sessions.tsx'
@@ -32,6 +33,7 @@ const sections: Section[] = [
   { id: 'audit', label: 'Audit log', View: AuditLog, scope: 'audit:read' },
   { id: 'sessions', label: 'Sign-in sessions', View: Sessions, of: 'person' },
   { id: 'organizations', label: 'Organizations', View: Organizations, of: 'platform' },
+  { id: 'map', label: 'Map', View: MapBackgroundSettings, of: 'platform' },
 ]
 
 /** The settings of an organization, of the caller and of the installation. */
