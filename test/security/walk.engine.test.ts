@@ -84,6 +84,7 @@ describe('without the scope, an object of others and one that does not exist are
 
 /** Writes that an organization may make without an active subscription. */
 const openWhenSuspended: Record<string, string> = {
+  'PUT /map-settings': 'the installation, not an organization',
   'PUT /orgs/{orgId}/subscription': 'ends the suspension',
   'POST /orgs': 'another organization',
   'PATCH /orgs/{orgId}': 'the organization itself',
