@@ -85,7 +85,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
       return {
         name: `settings-${section}`,
         place,
-        sight: 'tbody tr, .state, progress',
+        sight: 'tbody tr, .state, progress, form',
         by: 'administrator',
       }
     }),
