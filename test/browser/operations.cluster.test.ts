@@ -566,7 +566,12 @@ test('adds a device, a group, a profile, a rule and a job by keyboard alone, and
 
   await press(page.getByRole('link', { name: 'Jobs', exact: true }))
   await press(page.getByRole('link', { name: 'New job' }))
+  await page.getByLabel('Kind').focus()
+  await keyboard.type('Reboot')
+  await page.getByLabel('Group').focus()
+  await keyboard.press('ArrowDown')
   await press(button('Reboot: 1 device'))
+  await press(dialog(page, 'Reboot 1 device?').getByRole('button', { name: 'Reboot' }))
   await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
   await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('content')
 })

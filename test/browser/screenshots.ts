@@ -27,7 +27,16 @@ const maxBytes = 150_000
 /** `by`: whose key signs in, the demo operator's by default. */
 type View = { name: string; place: string; sight: string; withMap?: boolean; by?: 'nobody' | 'administrator' }
 
-const settings = ['organization', 'api-keys', 'enrollment-keys', 'webhooks', 'audit', 'sessions', 'organizations', 'map']
+const settings = [
+  'organization',
+  'api-keys',
+  'enrollment-keys',
+  'webhooks',
+  'audit',
+  'sessions',
+  'organizations',
+  'map',
+]
 
 async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   const [truck] = await movingVehicles(product)

@@ -9,6 +9,8 @@ type DialogProps = {
   danger?: boolean
   /** The label of the button that closes the dialog. */
   closeLabel?: string
+  /** The work is done: closing is the main action, also of the Enter key. */
+  isDone?: boolean
   onClose: () => void
   /** Receives the named fields. Throws ApiError to keep the dialog open and show the error. */
   onSubmit?: (form: FormData) => Promise<void>
@@ -17,7 +19,16 @@ type DialogProps = {
 
 /** A modal form in a `<dialog>` element. Shows errors of `onSubmit` above the buttons. */
 export function Dialog(props: DialogProps) {
-  const { title, submitLabel, danger = false, closeLabel = 'Cancel', onClose, onSubmit, children } = props
+  const {
+    title,
+    submitLabel,
+    danger = false,
+    closeLabel = 'Cancel',
+    isDone = false,
+    onClose,
+    onSubmit,
+    children,
+  } = props
   const element = useRef<HTMLDialogElement>(null)
   // A dialog that another one replaces must not close the other one.
   const isShown = useRef(true)
@@ -31,9 +42,7 @@ export function Dialog(props: DialogProps) {
       dialog?.close()
     }
   }, [])
-  const submit = async (event: { preventDefault: () => void; currentTarget: HTMLFormElement }) => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget)
+  const submit = async (fields: FormData) => {
     setBusy(true)
     setError(undefined)
     try {
@@ -48,7 +57,13 @@ export function Dialog(props: DialogProps) {
   const unsaid = error?.fields.filter(({ detail }) => !error.message.includes(detail)) ?? []
   return (
     <dialog ref={element} class="dialog" onClose={() => isShown.current && onClose()} aria-label={title}>
-      <form onSubmit={submit}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isDone) onClose()
+          else void submit(new FormData(event.currentTarget))
+        }}
+      >
         <h2>{title}</h2>
         {children}
         {error ? (
@@ -66,10 +81,25 @@ export function Dialog(props: DialogProps) {
           </div>
         ) : null}
         <footer>
-          <button type="button" class="button" onClick={onClose}>
-            {closeLabel}
-          </button>
-          {submitLabel === undefined ? null : (
+          {isDone && submitLabel !== undefined ? (
+            <button
+              type="button"
+              class="button"
+              disabled={busy}
+              onClick={({ currentTarget: { form } }) => form?.reportValidity() && void submit(new FormData(form))}
+            >
+              {submitLabel}
+            </button>
+          ) : (
+            <button type="button" class="button" onClick={onClose}>
+              {closeLabel}
+            </button>
+          )}
+          {isDone ? (
+            <button type="submit" class="button primary">
+              {closeLabel}
+            </button>
+          ) : submitLabel === undefined ? null : (
             <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
               {busy ? 'Please wait …' : submitLabel}
             </button>

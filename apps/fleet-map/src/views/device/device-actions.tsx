@@ -45,6 +45,7 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
       <label class="field">
         <span>Profile</span>
         <select class="input" ref={select} required>
+          <option value="">Choose a profile</option>
           {fitting.map((profile) => (
             <option key={profile.id} value={profile.id}>
               {profile.name} (version {profile.version})

@@ -112,6 +112,7 @@ function TransferDevice({ entity, onClose }: { entity: Entity<Device>; onClose: 
       <label class="field">
         <span>To organization</span>
         <select class="input" name="toOrgId" required>
+          <option value="">Choose an organization</option>
           {others.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}

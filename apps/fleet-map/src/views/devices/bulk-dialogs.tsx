@@ -27,6 +27,7 @@ export function BulkTags({
       title={`Change the tags of ${devices(selection.size)}`}
       submitLabel={report ? 'Change again' : 'Change tags'}
       closeLabel={report ? 'Done' : 'Cancel'}
+      isDone={report !== undefined}
       onClose={onClose}
       onSubmit={async (form) => {
         setReport(undefined)
@@ -95,6 +96,7 @@ export function BulkApply({ selection, organizationId, onClose }: BulkDialogProp
       <label class="field">
         <span>Profile</span>
         <select class="input" name="profile" required>
+          <option value="">Choose a profile</option>
           {(profiles.value ?? []).map(({ id, name, model, version }) => (
             <option key={id} value={id}>
               {name} (version {version}

@@ -26,6 +26,7 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
       title="Import devices"
       submitLabel={guessed ? 'Import as Windows-1252' : report ? 'Import again' : 'Import'}
       closeLabel={report ? 'Done' : 'Cancel'}
+      isDone={report !== undefined}
       onClose={onClose}
       onSubmit={async (form) => {
         const file = form.get('file')

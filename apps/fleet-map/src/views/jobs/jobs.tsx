@@ -27,7 +27,7 @@ export function JobsView() {
             <div class="page-head">
               <h1>Jobs</h1>
               <OrganizationPicker allowAll={false} />
-              <a class="button primary" href={linkTo('jobs', { new: 'reboot' })}>
+              <a class="button primary" href={linkTo('jobs', { new: 'job' })}>
                 <Icon name="plus" size={16} /> New job
               </a>
             </div>

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { ApiError, all, post } from '../../api/client.ts'
+import { all, post } from '../../api/client.ts'
 import type { ConfigProfile, FirmwareImage } from '../../api/schemas.ts'
+import { Dialog } from '../../components/dialog.tsx'
 import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
-import { FailureNotice } from '../../components/notice.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import css from './jobs.module.css'
@@ -15,6 +15,15 @@ const kinds = ['reboot', 'apply_config', 'firmware_update', 'collect_diagnostics
 
 type Kind = (typeof kinds)[number]
 
+/** The sentence with which the reader confirms: "Reboot 42 devices?" */
+const askText: Record<Kind, (devices: string, content: string) => string> = {
+  reboot: (devices) => `Reboot ${devices}?`,
+  apply_config: (devices, profile) => `Apply ${profile} to ${devices}?`,
+  firmware_update: (devices, version) => `Install ${version} on ${devices}?`,
+  collect_diagnostics: (devices) => `Collect diagnostics of ${devices}?`,
+  speed_test: (devices) => `Measure the data rate of ${devices}?`,
+}
+
 const kindText: Record<Kind, string> = {
   reboot: 'Restarts the routers.',
   apply_config: 'Applies the current version of a config profile.',
@@ -23,82 +32,117 @@ const kindText: Record<Kind, string> = {
   speed_test: 'Routers measure the data rate of their mobile connection.',
 }
 
-/** Creates a job of any kind for a group or for devices. The address can choose kind, target, profile and image. */
+/**
+ * Creates a job of any kind for a group or for devices. The address can choose kind, target, profile and image; nothing else is
+ * chosen at first, and the reader confirms with the number of devices.
+ */
 export function NewJob({ org }: { org: string }) {
   const { new: asked = '', profile, image } = place.value.params
-  const kind = kinds.find((one) => one === asked) ?? 'reboot'
+  const kind = kinds.find((one) => one === asked)
   const target = useTarget(org)
   const profiles = useResource(`profiles ${org}`, () => all(`/orgs/${org}/configs`))
   const images = useResource(`firmware ${org}`, () => all(`/orgs/${org}/firmware`))
   const [timing, setTiming] = useState<Timing>(atOnce)
   const [pace, setPace] = useState<Pace>(allAtOnce)
-  const [error, setError] = useState<ApiError>()
-  const [busy, setBusy] = useState(false)
+  const [isAsking, setAsking] = useState(false)
 
-  const chosenProfile = profiles.value?.find(({ id }) => id === profile) ?? profiles.value?.[0]
-  const chosenImage = images.value?.find(({ id }) => id === image) ?? images.value?.[0]
+  const chosenProfile = profiles.value?.find(({ id }) => id === profile)
+  const chosenImage = images.value?.find(({ id }) => id === image)
   const { total } = target
   const lacks =
-    (kind === 'apply_config' && profiles.value && !chosenProfile && 'There is no config profile yet.') ||
-    (kind === 'firmware_update' && images.value && !chosenImage && 'The catalogue has no firmware yet.') ||
-    (target.kind === 'group' && target.groups && !target.group && 'There is no group yet.') ||
+    (kind === 'apply_config' && profiles.value?.length === 0 && 'There is no config profile yet.') ||
+    (kind === 'firmware_update' && images.value?.length === 0 && 'The catalogue has no firmware yet.') ||
+    (target.kind === 'group' && target.groups?.length === 0 && 'There is no group yet.') ||
     ''
+  const content = kind === 'apply_config' ? chosenProfile : kind === 'firmware_update' ? chosenImage : 'none'
+  const isReady = kind !== undefined && content !== undefined && total > 0 && lacks === ''
 
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(undefined)
+  const create = async () => {
+    if (!kind) return
     const options = { ...target.body, ...scheduleOf(timing), ...rolloutOf(pace, total) }
-    try {
-      const id = await createJob(org, kind, { profileId: chosenProfile?.id, imageId: chosenImage?.id }, options)
-      goTo('jobs', { batch: id })
-    } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
-      setBusy(false)
-    }
+    const id = await createJob(org, kind, { profileId: chosenProfile?.id, imageId: chosenImage?.id }, options)
+    goTo('jobs', { batch: id })
   }
   return (
-    <form class={css.jobForm} onSubmit={submit} aria-label="New job">
-      <div class="page-head">
-        <h1>
-          <a href={linkTo('jobs')}>Jobs</a> / New job
-        </h1>
-      </div>
-      <section class="card panel" aria-label="Job">
-        <KindField kind={kind} />
-        <p class="label">{kindText[kind]}</p>
-        {kind === 'apply_config' && chosenProfile ? (
-          <ContentField
-            label="Profile"
-            name="profile"
-            chosen={chosenProfile.id}
-            options={(profiles.value ?? []).map(profileOption)}
-          />
-        ) : null}
-        {kind === 'firmware_update' && chosenImage ? (
-          <ContentField
-            label="Firmware"
-            name="image"
-            chosen={chosenImage.id}
-            options={(images.value ?? []).map(imageOption)}
-          />
-        ) : null}
-        {lacks ? (
-          <p class="notice">
-            {lacks} <a href={linkTo(...remedyOf(kind, lacks))}>Add one</a>
-          </p>
-        ) : null}
-      </section>
-      <TargetFields org={org} target={target} />
-      <ScheduleFields timing={timing} onChange={setTiming} />
-      <RolloutFields pace={pace} total={total} onChange={setPace} />
-      <FailureNotice
-        reason={error ? [error.message, ...error.fields.map(({ detail }) => detail)].join(' ') : undefined}
-      />
-      <Footer label={`${kindLabel[kind]}: ${plural(total, 'device')}`} canCreate={!busy && total > 0 && lacks === ''} />
-    </form>
+    <>
+      <form
+        class={css.jobForm}
+        onSubmit={(event) => {
+          event.preventDefault()
+          setAsking(true)
+        }}
+        aria-label="New job"
+      >
+        <div class="page-head">
+          <h1>
+            <a href={linkTo('jobs')}>Jobs</a> / New job
+          </h1>
+        </div>
+        <section class="card panel" aria-label="Job">
+          <KindField kind={kind} />
+          {kind ? <p class="label">{kindText[kind]}</p> : null}
+          <ContentFields kind={kind} profiles={profiles.value} images={images.value} profile={profile} image={image} />
+          {lacks ? (
+            <p class="notice">
+              {lacks} <a href={linkTo(...remedyOf(kind, lacks))}>Add one</a>
+            </p>
+          ) : null}
+        </section>
+        <TargetFields org={org} target={target} />
+        <ScheduleFields timing={timing} onChange={setTiming} />
+        <RolloutFields pace={pace} total={total} onChange={setPace} />
+        <Footer label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`} canCreate={isReady} />
+      </form>
+      {isAsking && isReady ? (
+        <Confirmation
+          title={askText[kind](
+            plural(total, 'device'),
+            chosenProfile ? profileText(chosenProfile) : (chosenImage?.version ?? ''),
+          )}
+          submitLabel={kindLabel[kind] ?? ''}
+          isLater={timing.startAt !== '' || timing.hasWindow}
+          onClose={() => setAsking(false)}
+          onConfirm={create}
+        />
+      ) : null}
+    </>
   )
 }
+
+type ContentFieldsProps = {
+  kind: Kind | undefined
+  profiles: readonly ConfigProfile[] | undefined
+  images: readonly FirmwareImage[] | undefined
+  profile: string | undefined
+  image: string | undefined
+}
+
+/** Chooses the profile or the image of a job that carries one. */
+function ContentFields({ kind, profiles, images, profile, image }: ContentFieldsProps) {
+  if (kind === 'apply_config' && profiles?.length)
+    return <ContentField label="Profile" name="profile" chosen={profile} options={profiles.map(profileOption)} />
+  if (kind === 'firmware_update' && images?.length)
+    return <ContentField label="Firmware" name="image" chosen={image} options={images.map(imageOption)} />
+  return null
+}
+
+type ConfirmationProps = {
+  title: string
+  submitLabel: string
+  /** The jobs do not start at once. */
+  isLater: boolean
+  onClose: () => void
+  onConfirm: () => Promise<void>
+}
+
+const Confirmation = ({ title, submitLabel, isLater, onClose, onConfirm }: ConfirmationProps) => (
+  <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
+    <p>
+      Each device gets its own job. {isLater ? 'It begins at the chosen time.' : 'It begins at once.'} Routers that are
+      offline receive it when they connect, until the job expires.
+    </p>
+  </Dialog>
+)
 
 const Footer = ({ label, canCreate }: { label: string; canCreate: boolean }) => (
   <footer>
@@ -111,10 +155,15 @@ const Footer = ({ label, canCreate }: { label: string; canCreate: boolean }) => 
   </footer>
 )
 
-const KindField = ({ kind }: { kind: Kind }) => (
+const KindField = ({ kind }: { kind: Kind | undefined }) => (
   <label class="field">
     <span>Kind</span>
-    <select class="input" value={kind} onChange={(event) => setParams({ new: event.currentTarget.value })}>
+    <select
+      class="input"
+      value={kind ?? ''}
+      onChange={(event) => setParams({ new: event.currentTarget.value || 'job' })}
+    >
+      <option value="">Choose a kind</option>
       {kinds.map((one) => (
         <option key={one} value={one}>
           {kindLabel[one]}
@@ -128,7 +177,7 @@ type ContentFieldProps = {
   label: string
   /** The parameter of the address. */
   name: string
-  chosen: string
+  chosen: string | undefined
   options: { id: string; text: string }[]
 }
 
@@ -136,7 +185,12 @@ type ContentFieldProps = {
 const ContentField = ({ label, name, chosen, options }: ContentFieldProps) => (
   <label class="field">
     <span>{label}</span>
-    <select class="input" value={chosen} onChange={(event) => setParams({ [name]: event.currentTarget.value })}>
+    <select
+      class="input"
+      value={chosen ?? ''}
+      onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}
+    >
+      <option value="">Choose one</option>
       {options.map(({ id, text }) => (
         <option key={id} value={id}>
           {text}
@@ -146,9 +200,11 @@ const ContentField = ({ label, name, chosen, options }: ContentFieldProps) => (
   </label>
 )
 
-const profileOption = ({ id, name, version, model }: ConfigProfile) => ({
-  id,
-  text: `${name}, version ${version}${model ? ` (${model})` : ''}`,
+const profileText = ({ name, version }: ConfigProfile): string => `${name}, version ${version}`
+
+const profileOption = (profile: ConfigProfile) => ({
+  id: profile.id,
+  text: `${profileText(profile)}${profile.model ? ` (${profile.model})` : ''}`,
 })
 
 const imageOption = ({ id, version, models }: FirmwareImage) => ({
@@ -168,5 +224,5 @@ async function createJob(org: string, kind: Kind, content: Content, options: Job
 }
 
 /** The view in which an operator adds what a new job lacks. */
-const remedyOf = (kind: string, lacks: string): [string, Record<string, string>] =>
+const remedyOf = (kind: Kind | undefined, lacks: string): [string, Record<string, string>] =>
   lacks.includes('group') ? ['groups', {}] : kind === 'apply_config' ? ['profiles', {}] : ['jobs', { show: 'firmware' }]

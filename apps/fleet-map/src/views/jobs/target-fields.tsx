@@ -41,7 +41,7 @@ export function useTarget(org: string): Target {
   useResource(`chosen ${device}`, async () => {
     if (device) setChosen(await namesOf(device.split(',')))
   })
-  const group = groups?.find(({ id }) => id === groupId) ?? groups?.[0]
+  const group = groups?.find(({ id }) => id === groupId)
   const part = { kind, groups, group, chosen, setChosen }
   if (kind === 'matching') return { ...part, body: { filter: bulkFilterOf(filter) }, total: matching?.total ?? 0 }
   if (kind === 'devices') return { ...part, body: { deviceIds: [...chosen.keys()] }, total: chosen.size }
@@ -89,9 +89,10 @@ export function TargetFields({ org, target }: { org: string; target: Target }) {
           <span>Group</span>
           <select
             class="input"
-            value={group?.id}
+            value={group?.id ?? ''}
             onChange={(event) => setParams({ group: event.currentTarget.value }, { replace: true })}
           >
+            <option value="">Choose a group</option>
             {(groups ?? []).map(({ id, name, effectiveDeviceCount }) => (
               <option key={id} value={id}>
                 {name} ({count(effectiveDeviceCount)})

@@ -23,7 +23,7 @@ const localText = (iso: string | undefined): string => {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-const isoOf = (text: string): string | null => (text === '' ? null : new Date(text).toISOString())
+const isoOf = (text: string): string => new Date(text).toISOString()
 
 /** Chooses the time range of the map: until now, yesterday, or between two times. */
 export function TimeRangeFields() {
@@ -52,28 +52,50 @@ export function TimeRangeFields() {
           <option value="custom">Between two times</option>
         </select>
       </label>
-      {value === 'custom' ? (
-        <div class={css.timeRange}>
-          <label class="field">
-            <span>From</span>
-            <input
-              class="input"
-              type="datetime-local"
-              value={localText(from)}
-              onChange={(event) => setParams({ from: isoOf(event.currentTarget.value), t: null })}
-            />
-          </label>
-          <label class="field">
-            <span>To</span>
-            <input
-              class="input"
-              type="datetime-local"
-              value={localText(to)}
-              onChange={(event) => setParams({ to: isoOf(event.currentTarget.value), t: null })}
-            />
-          </label>
-        </div>
-      ) : null}
+      {value === 'custom' ? <CustomRange from={localText(from)} to={localText(to)} /> : null}
     </>
+  )
+}
+
+type Range = { from: string; to: string }
+
+const isInOrder = ({ from, to }: Range): boolean => from !== '' && to !== '' && from < to
+
+/** Two local times. They apply as soon as both are there and in order. */
+function CustomRange(applied: Range) {
+  const [typed, setTyped] = useState<Range | null>(null)
+  const { from, to } = typed ?? applied
+  const isWrong = from !== '' && to !== '' && from >= to
+  const type = (next: Range) => {
+    setTyped(isInOrder(next) ? null : next)
+    if (isInOrder(next)) setParams({ from: isoOf(next.from), to: isoOf(next.to), t: null })
+  }
+  return (
+    <div class={css.timeRange}>
+      <label class="field">
+        <span>From</span>
+        <input
+          class="input"
+          type="datetime-local"
+          value={from}
+          onChange={(event) => type({ from: event.currentTarget.value, to })}
+        />
+      </label>
+      <label class="field">
+        <span>To</span>
+        <input
+          class="input"
+          type="datetime-local"
+          value={to}
+          aria-invalid={isWrong}
+          onChange={(event) => type({ from, to: event.currentTarget.value })}
+        />
+      </label>
+      {isWrong ? (
+        <p class="hint" role="alert">
+          The end must be after the start.
+        </p>
+      ) : null}
+    </div>
   )
 }

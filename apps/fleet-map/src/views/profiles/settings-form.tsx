@@ -34,7 +34,7 @@ type FieldProps = {
 }
 
 function Field({ setting, section, value, onChange }: FieldProps) {
-  const { label, kind, choices = [], min, max } = setting
+  const { label, kind, choices = [], min, max, format } = setting
   const name = `${section}: ${label}`
   // A secret that is set stays when the reader clears the new one.
   const [original] = useState(value)
@@ -79,10 +79,21 @@ function Field({ setting, section, value, onChange }: FieldProps) {
       {kind === 'number' ? (
         <input {...input} type="number" min={min} max={max} />
       ) : kind === 'secret' ? (
-        <input {...input} type="password" placeholder={isSet ? 'Set. Enter a new one to replace it' : 'Not set'} />
+        <input
+          {...input}
+          type="password"
+          pattern={format?.pattern}
+          title={format?.about}
+          placeholder={isSet ? 'Set. Enter a new one to replace it' : 'Not set'}
+        />
       ) : (
         <input {...input} type="text" />
       )}
+      {format && input.value !== '' && !new RegExp(`^(?:${format.pattern})$`).test(input.value) ? (
+        <span class="hint" role="alert">
+          {format.about}
+        </span>
+      ) : null}
     </div>
   )
 }
