@@ -26,8 +26,8 @@ export async function latestSamples(
   >
 }
 
-/** Most routers report no kind more often than this in the time that completes a sample. A row has some 40 values to read. */
-const usualRows = 6
+/** Most routers report a kind once a minute: these rows go beyond the time that completes a sample. A row has some 40 values to read. */
+const usualRows = 4
 
 // QuestDB reads the device's index backwards and stops at the last row, without opening older partitions.
 async function latestOfKind(
