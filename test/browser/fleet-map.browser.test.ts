@@ -13,6 +13,7 @@ import { movingVehicles } from './product.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
 import { registerVan } from './reported-van.ts'
 import { browserSession } from './session.ts'
+import { testWorldMap, worldMapIsBuilt } from './world-map.ts'
 
 // Tests the web page in Chromium, against a product started like `npm start`, with the demo fleet.
 
@@ -20,11 +21,13 @@ const minute = 60_000
 // After a fresh start, the first coverage cells take a minute.
 vi.setConfig({ testTimeout: 2 * minute })
 let surveyed: SurveyedRoad
-const { product, read } = browserSession({
+const session = browserSession({
   prepare: async (product) => {
     surveyed = await reportRoad(product)
+    await worldMapIsBuilt(product)
   },
 })
+const { product, read } = session
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 const mapLabel = (page: Page) => page.getByRole('region', { name: /^Map,/ }).getAttribute('aria-label')
@@ -778,3 +781,5 @@ test('never draws tiles of another organization after the reader chose one', { t
   }
   expect(await shownCount(page)).toBe('1')
 })
+
+testWorldMap(session)

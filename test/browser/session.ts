@@ -43,7 +43,7 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
   }
 }
 
-type BrowserSession = {
+export type BrowserSession = {
   product: () => Product
   /** Opens a view of the page, signed in with the demo key by default. `baseUrl`: the product's by default. */
   read: (place: string, options?: ReaderOptions, baseUrl?: string) => Promise<Reader>
