@@ -86,9 +86,7 @@ export async function openServices(config: ControlPlaneConfig): Promise<OpenServ
     plans,
     logger,
     metrics,
-    cursors: createCursors(
-      Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
-    ),
+    cursors: cursorsOf(config),
     keyring: createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS),
     ...authentication.services,
     sessionCookie: createSessionCookie(baseUrl),
@@ -127,6 +125,9 @@ export async function openServices(config: ControlPlaneConfig): Promise<OpenServ
   }
   return { services, close }
 }
+
+const cursorsOf = ({ CONFIG_SECRETS_KEY: key }: ControlPlaneConfig) =>
+  createCursors(Buffer.from(hkdfSync('sha256', key.reveal(), '', 'routerfleet cursors', 32)))
 
 const otherAppsOf = (config: ControlPlaneConfig): AppCopies[] =>
   [

@@ -54,7 +54,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     views: [],
     towns: [],
     selection: ['', 'live'],
-    coverage: ['', 'towns'],
+    coverage: ['', 'places', 'towns'],
     dwells: ['', 'live', 'places', 'towns'],
     gps: ['', 'live', 'places', 'selection', 'coverage', 'dwells'],
     streams: ['', 'gps'],

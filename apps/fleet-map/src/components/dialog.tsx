@@ -53,8 +53,6 @@ export function Dialog(props: DialogProps) {
       setBusy(false)
     }
   }
-  // The message of an error with a single field already contains it.
-  const unsaid = error?.fields.filter(({ detail }) => !error.message.includes(detail)) ?? []
   return (
     <dialog ref={element} class="dialog" onClose={() => isShown.current && onClose()} aria-label={title}>
       <form
@@ -66,20 +64,7 @@ export function Dialog(props: DialogProps) {
       >
         <h2>{title}</h2>
         {children}
-        {error ? (
-          <div class="notice bad" role="alert">
-            {error.message}
-            {unsaid.length > 0 ? (
-              <ul>
-                {unsaid.map((field) => (
-                  <li key={field.pointer}>
-                    {field.pointer}: {field.detail}
-                  </li>
-                ))}
-              </ul>
-            ) : null}
-          </div>
-        ) : null}
+        {error ? <Refusal error={error} /> : null}
         <footer>
           {isDone && submitLabel !== undefined ? (
             <button
@@ -107,5 +92,24 @@ export function Dialog(props: DialogProps) {
         </footer>
       </form>
     </dialog>
+  )
+}
+
+/** Why the form was refused. The message of an error with a single field already contains it. */
+function Refusal({ error }: { error: ApiError }) {
+  const unsaid = error.fields.filter(({ detail }) => !error.message.includes(detail))
+  return (
+    <div class="notice bad" role="alert">
+      {error.message}
+      {unsaid.length > 0 ? (
+        <ul>
+          {unsaid.map((field) => (
+            <li key={field.pointer}>
+              {field.pointer}: {field.detail}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </div>
   )
 }

@@ -10,7 +10,7 @@ export type KnownSetting = {
   min?: number
   max?: number
   /** What a text must match, and the sentence for one that does not. */
-  format?: { pattern: string; about: string }
+  format?: { pattern: RegExp; about: string }
 }
 
 export const knownSections: { title: string; settings: KnownSetting[] }[] = [
@@ -24,7 +24,7 @@ export const knownSections: { title: string; settings: KnownSetting[] }[] = [
         label: 'Password',
         kind: 'secret',
         // IEEE 802.11: a passphrase or a key.
-        format: { pattern: '[ -~]{8,63}|[0-9A-Fa-f]{64}', about: 'A Wi-Fi password has 8 to 63 characters.' },
+        format: { pattern: /^(?:[ -~]{8,63}|[0-9A-Fa-f]{64})$/, about: 'A Wi-Fi password has 8 to 63 characters.' },
       },
       { path: ['wifi', 'security'], label: 'Security', kind: 'choice', choices: ['wpa2', 'wpa3', 'wpa2-wpa3'] },
       { path: ['wifi', 'channel'], label: 'Channel', kind: 'number', min: 1, max: 196 },

@@ -82,14 +82,14 @@ function Field({ setting, section, value, onChange }: FieldProps) {
         <input
           {...input}
           type="password"
-          pattern={format?.pattern}
+          pattern={format?.pattern.source}
           title={format?.about}
           placeholder={isSet ? 'Set. Enter a new one to replace it' : 'Not set'}
         />
       ) : (
         <input {...input} type="text" />
       )}
-      {format && input.value !== '' && !new RegExp(`^(?:${format.pattern})$`).test(input.value) ? (
+      {format && input.value !== '' && !format.pattern.test(input.value) ? (
         <span class="hint" role="alert">
           {format.about}
         </span>
