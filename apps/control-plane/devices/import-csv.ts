@@ -32,7 +32,8 @@ export function separatorOf(text: string): Separator {
  * so that other requests can run between them. Throws 400 `invalid_csv` with the number of the invalid line.
  */
 export async function* readCsv(text: string, separator: Separator): AsyncGenerator<CsvRecord> {
-  const records = Readable.from(slicesOf(text)).compose(
+  // The parser counts a quoted CRLF as two lines.
+  const records = Readable.from(slicesOf(text.replaceAll('\r\n', '\n'))).compose(
     parse({
       bom: true,
       delimiter: separator,

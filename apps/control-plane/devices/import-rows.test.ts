@@ -95,17 +95,20 @@ describe('the rows of an import', () => {
     expect(await readImportRows(text, 'csv')).toEqual([{ line: 2, hasTags: true, device }])
   })
 
-  test('each mistake is a sentence with the line of the file, also after a cell with line breaks', async () => {
-    const long = 'x'.repeat(201)
-    const text = `serial,name,model\n"a","two\nlines",m\n\nb,,m\nc,${long},m\n,n\n`
-    const rows = await readImportRows(text, 'csv')
-    expect(rows.map((row) => [row.line, 'detail' in row && row.detail])).toEqual([
-      [3, 'name: Control characters are not allowed.'],
-      [5, 'name is empty.'],
-      [6, 'name is longer than 200 characters.'],
-      [7, 'serial is empty. model is missing.'],
-    ])
-  })
+  test.each(['\n', '\r\n'])(
+    'each mistake is a sentence with the line of the file, also after a cell with line breaks %j',
+    async (lineBreak) => {
+      const long = 'x'.repeat(201)
+      const text = `serial,name,model\n"a","two\nlines",m\n\nb,,m\nc,${long},m\n,n\n`
+      const rows = await readImportRows(text.replaceAll('\n', lineBreak), 'csv')
+      expect(rows.map((row) => [row.line, 'detail' in row && row.detail])).toEqual([
+        [3, 'name: Control characters are not allowed.'],
+        [5, 'name is empty.'],
+        [6, 'name is longer than 200 characters.'],
+        [7, 'serial is empty. model is missing.'],
+      ])
+    },
+  )
 
   test('an import reads what an export has written, whatever the words contain', async () => {
     const sign = fc.constantFrom(...`=+-@'"；;,\\＝＠ abü0`)

@@ -5,6 +5,7 @@ import { badRequest, type FieldError, notFound, type ServiceError } from '#core/
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
 import type { AppContext, AppEnv } from './app-env.ts'
+import { faultSentence } from './fault-sentences.ts'
 import type { BodyFormat, Route } from './route.ts'
 
 const defaultBodyLimitBytes = 1024 * 1024
@@ -41,6 +42,8 @@ export function validatedRequest(route: Route, c: AppContext): ParsedRequest {
 }
 
 const noQuery = z.strictObject({})
+/** People read the faults that are found. */
+const inSentences = { error: faultSentence }
 
 /** Whether unknown parameters are refused. Probes and pages accept them, because other programs append some. */
 export const hasStrictQuery = ({ query, access }: Route): boolean =>
@@ -56,14 +59,14 @@ const validator = (target: 'query' | 'json' | 'param', schema: z.ZodType, errorO
     (result, c) => {
       if (!result.success) throw errorOf(result.error, c)
     },
-    { validationFunction: (checked, value) => checked.safeParse(value) },
+    { validationFunction: (checked, value) => checked.safeParse(value, inSentences) },
   )
 
 /** Validates a body that is not JSON, which `@hono/zod-validator` cannot be given. */
 const formatValidator =
   (schema: z.ZodType): Validator =>
   async (c, next) => {
-    const parsed = schema.safeParse(c.get('rawBody') ?? {})
+    const parsed = schema.safeParse(c.get('rawBody') ?? {}, inSentences)
     if (!parsed.success) throw invalidBody(parsed.error)
     c.set('formBody', parsed.data)
     await next()

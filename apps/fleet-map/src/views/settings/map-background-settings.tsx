@@ -24,7 +24,7 @@ export function MapBackgroundSettings() {
   const { stored, environment } = read.value
   return (
     <>
-      <SectionHead title="Map" about="What the map draws below the fleet, for all organizations." />
+      <SectionHead title="Map background" about="What the map draws below the fleet, for all organizations." />
       {environment.length > 0 ? (
         <p class="notice">
           The control plane was started with {environment.join(' and ')}, which{' '}
@@ -51,7 +51,7 @@ function MapForm({ stored }: { stored: MapSettings }) {
   return (
     <form
       class="stack"
-      aria-label="Map"
+      aria-label="Map background"
       onSubmit={(event) => {
         event.preventDefault()
         void run(save)

@@ -33,7 +33,7 @@ const sections: Section[] = [
   { id: 'audit', label: 'Audit log', View: AuditLog, scope: 'audit:read' },
   { id: 'sessions', label: 'Sign-in sessions', View: Sessions, of: 'person' },
   { id: 'organizations', label: 'Organizations', View: Organizations, of: 'platform' },
-  { id: 'map', label: 'Map', View: MapBackgroundSettings, of: 'platform' },
+  { id: 'map', label: 'Map background', View: MapBackgroundSettings, of: 'platform' },
 ]
 
 /** The settings of an organization, of the caller and of the installation. */
