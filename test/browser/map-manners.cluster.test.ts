@@ -272,9 +272,13 @@ test('a list or a view that could not be read appears by itself when the service
   problems.splice(0)
 })
 
-test('the address /docs/ leads to the API reference', async () => {
+test('the address /docs/ leads to the API reference', { timeout: 3 * minute }, async () => {
   const { page } = await read('docs/', { key: undefined })
-  await page.locator('.opblock').first().waitFor()
+  // The reference of all routes takes half a minute to draw beside other browsers on two cores.
+  await page
+    .locator('.opblock')
+    .first()
+    .waitFor({ timeout: 2 * minute })
   expect(new URL(page.url()).pathname).toBe('/docs')
 })
 
