@@ -2,7 +2,7 @@ import type { Feature, FeatureCollection, LineString, MultiPolygon, Polygon, Pos
 import { feature, mesh } from 'topojson-client'
 import type { GeometryCollection, Topology } from 'topojson-specification'
 import { splitLine, unwrapRing } from '#telemetry/geo/antimeridian'
-import { radians } from '#telemetry/geo/geo'
+import { earthRadiusM, radians } from '#telemetry/geo/geo'
 import { worldPoint } from '#telemetry/geo/mercator'
 
 /** Countries and land of Natural Earth at 1:10 million, as `world-atlas` has them. */
@@ -79,14 +79,12 @@ function* legsOf(ring: Ring): Generator<[from: Ring[number], to: Ring[number]]> 
   }
 }
 
-const earthRadiusKm = 6_371
-
 /** The area within a ring on the globe in km². */
 export function areaKm2(ring: Ring): number {
   let sum = 0
   for (const [[lon1, lat1], [lon2, lat2]] of legsOf(ring))
     sum += (lon2 - lon1) * radians * (2 + Math.sin(lat1 * radians) + Math.sin(lat2 * radians))
-  return Math.abs((sum * earthRadiusKm ** 2) / 2)
+  return Math.abs((sum * (earthRadiusM / 1_000) ** 2) / 2)
 }
 
 /** A place inside a ring: the middle of its widest part at the latitude of its centre of gravity. */

@@ -8,7 +8,7 @@ import { effectiveSettings, type MapBackground, type MapEnvironment, openMapBack
 /** The background of the map as the environment and the stored settings want it. */
 export type MapBackgrounds = {
   environment: MapEnvironment
-  /** The background in effect, the same object until the settings change. At most a second old. */
+  /** The background in effect, the same object until the settings change. It is read again after a second. */
   current(): Promise<MapBackground>
 }
 
@@ -18,7 +18,8 @@ const lifeMs = 1_000
 
 /**
  * Follows the stored settings, which another process may change. While the database is unavailable, the last background stays. A
- * stored PMTiles file that is not usable any more is logged, and the map of the world takes its place.
+ * stored PMTiles file that is not usable when it is opened is logged, and the map of the world takes its place until the settings
+ * change or the process starts again.
  */
 export function createMapBackgrounds(parts: {
   environment: MapEnvironment

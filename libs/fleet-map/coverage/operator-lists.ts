@@ -23,7 +23,7 @@ type Where = {
 type Ranking = { madeMs: number; operators: RankedOperator[] }
 
 export type OperatorRanks = {
-  /** A ranking that is at most half a minute old. */
+  /** A ranking that was made in the last half minute. */
   read(reader: Reader, request: VoteRequest, where: Where): Promise<Ranking>
 }
 

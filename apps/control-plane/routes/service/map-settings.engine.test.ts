@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { pmtilesWorld } from '#test/pmtiles'
 import { until } from '#test/until'
+import { createMapBackgrounds } from '../../http/map-backgrounds.ts'
 import { openPage } from '../../http/page.ts'
 
 let api: TestControlPlane
@@ -71,7 +72,7 @@ describe('/map-settings', () => {
     expect((await pageOf(api)).policy).not.toContain('https://')
   })
 
-  test('200 serves a PMTiles file of the server; the map of the world takes its place when it is gone', async () => {
+  test('200 serves a PMTiles file of the server until another background is chosen', async () => {
     const file = join(folder, 'streets.pmtiles')
     expect((await set({ background: { kind: 'pmtiles', file } })).status).toBe(200)
     await until('the page has the file', async () => (await pageOf(api)).settings.pmtiles)
@@ -80,6 +81,24 @@ describe('/map-settings', () => {
     await set(offline)
     await until('the page has no file', async () => !(await pageOf(api)).settings.pmtiles)
     expect((await ask('/map/background.pmtiles')).status).toBe(404)
+  })
+
+  test('a process that starts without the stored file logs it, and shows the map of the world', async () => {
+    const file = join(folder, 'gone.pmtiles')
+    await writeFile(file, pmtilesWorld('Test data'))
+    expect((await set({ ...streets, background: { kind: 'pmtiles', file } })).status).toBe(200)
+    await rm(file)
+    const logged: unknown[] = []
+    const { current } = createMapBackgrounds({
+      environment: { origins: [], variables: [] },
+      db: api.services.pool,
+      clock: Date.now,
+      logger: { warn: (...parts: unknown[]) => void logged.push(parts.at(-1)) },
+    })
+    const { settings, file: opened } = await current()
+    expect([settings.pmtiles, opened, logged]).toEqual([undefined, undefined, ['map_background_unusable']])
+    expect(settings.satellite).toMatchObject({ attribution: 'Images' })
+    await set(offline)
   })
 
   test('the audit log of the platform names who changed it', async () => {
