@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { noChromium, openChromium } from './chromium.ts'
 import { type Product, startProduct } from './product.ts'
@@ -30,7 +30,8 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
   beforeEach((context) => {
     if (!browser) context.skip(noChromium)
   })
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.errors?.length) for (const { page } of readers) await printPage(page)
     const problems = readers.flatMap((reader) => reader.problems)
     for (const reader of readers.splice(0)) await reader.close()
     expect(problems).toEqual([])
@@ -41,6 +42,17 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
     readers.push(reader)
     return reader
   }
+}
+
+/** Prints where a page of a failed test is and what it shows, because no one sees the browser of a CI run. */
+async function printPage(page: Page): Promise<void> {
+  const text = await page
+    .locator('body')
+    .innerText({ timeout: 5_000 })
+    .catch((error: Error) => `no text: ${error.message}`)
+  // The fragment of a sign-in link is a secret.
+  const address = page.url().replace(/link=.*/, 'link=…')
+  console.error(`Error: the test failed with this page open: ${address}: ${text.replaceAll(/\s+/g, ' ').slice(0, 1_000)}`)
 }
 
 export type BrowserSession = {

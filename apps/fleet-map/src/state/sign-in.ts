@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ApiError, accessWasRefused, apiKey, get, post, sessionCaller, signOut } from '../api/client.ts'
+import { ApiError, accessWasRefused, get, isSignedIn, post, sessionCaller, signOut } from '../api/client.ts'
 import type { AnswerOf, Operation } from '../api/operations.ts'
 import { goTo, place } from './url.ts'
 
@@ -15,8 +15,8 @@ export async function loadSession(): Promise<void> {
   try {
     const session = await get('/auth/session')
     provider.value = session.provider
-    // A tab with an API key of its own stays with it.
-    if (apiKey.value === null) sessionCaller.value = session.caller
+    // A tab with an API key of its own stays with it, and so does one that signed in with a link while this answer was sent.
+    if (!isSignedIn.value) sessionCaller.value = session.caller
   } catch (error) {
     if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429)
       sessionCaller.value = null
