@@ -48,11 +48,13 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
 async function printPage(page: Page): Promise<void> {
   const text = await page
     .locator('body')
-    .innerText({ timeout: 5_000 })
+    .textContent({ timeout: 5_000 })
     .catch((error: Error) => `no text: ${error.message}`)
   // The fragment of a sign-in link is a secret.
   const address = page.url().replace(/link=.*/, 'link=…')
-  console.error(`Error: the test failed with this page open: ${address}: ${text.replaceAll(/\s+/g, ' ').slice(0, 1_000)}`)
+  console.error(
+    `Error: the test failed with this page open: ${address}: ${(text ?? '').replaceAll(/\s+/g, ' ').slice(0, 1_000)}`,
+  )
 }
 
 export type BrowserSession = {
