@@ -29,6 +29,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     rows: ['report'],
     position: ['geo', 'report'],
     coverage: ['geo', 'report'],
+    'radio-health': [],
   },
   'telemetry-log': {
     '': [],

@@ -1,0 +1,116 @@
+import { medianOf, sortedMedian } from './median.ts'
+import { createNeighbours } from './neighbours.ts'
+import type { Roster } from './roster.ts'
+import { type CellLevels, hundredths } from './shared-cells.ts'
+
+/** Shared cells without which nothing is known of a radio. */
+export const minKnownCells = 10
+/** Devices of a model from which its own offset is known. */
+const minModelDevices = 5
+/** A radio that is weaker than this is corrected where it is a neighbour. */
+const weakBelowDb = -1.5
+/** The first comparison and two with corrections. On real drives, more rounds change nothing. */
+const rounds = 3
+
+/** The differences of radios to their neighbours: one for each shared cell of a rank, ascending, in hundredths of a dB. */
+export type Differences = { countOf(rank: number): number; of(rank: number): Float32Array }
+
+/** `modelOffsets`: what the radios of a model have in common, by rank in hundredths of a dB. NaN if nothing is known. */
+type Offsets = { differences: Differences; modelOffsets: Float64Array }
+
+/** Returns where the cells of each rank begin in a list by rank, and where the list ends. */
+export function startsByRank({ length, ranks }: CellLevels, radios: number): Uint32Array {
+  const starts = new Uint32Array(radios + 1)
+  for (let entry = 0; entry < length; entry++) {
+    const next = (ranks[entry] ?? 0) + 1
+    starts[next] = (starts[next] ?? 0) + 1
+  }
+  for (let rank = 0; rank < radios; rank++) starts[rank + 1] = (starts[rank + 1] ?? 0) + (starts[rank] ?? 0)
+  return starts
+}
+
+/** Compares the radios cell by cell with their neighbours, whose levels are lessened by their corrections. */
+function createComparison({ length, ranks, levels, isLast }: CellLevels, { radios, deviceOf }: Roster) {
+  const starts = startsByRank({ length, ranks, levels, isLast }, radios.length)
+  const values = new Float32Array(length)
+  const neighbours = createNeighbours()
+  let [corrected, devices, references] = [new Float64Array(256), new Uint32Array(256), new Float64Array(256)]
+  const countOf = (rank: number) => (starts[rank + 1] ?? 0) - (starts[rank] ?? 0)
+  const of = (rank: number) => values.subarray(starts[rank], starts[rank + 1])
+
+  function readNeighbours(from: number, count: number, corrections: Float64Array): void {
+    if (corrected.length < count) {
+      const size = 2 * count
+      ;[corrected, devices, references] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
+    }
+    for (let index = 0; index < count; index++) {
+      const rank = ranks[from + index] ?? 0
+      corrected[index] = (levels[from + index] ?? 0) - (corrections[rank] ?? 0)
+      devices[index] = deviceOf[rank] ?? 0
+    }
+  }
+
+  return (corrections: Float64Array): Differences => {
+    const next = starts.slice()
+    for (let from = 0, to = 0; from < length; from = to) {
+      while (isLast[to] !== 1) to++
+      const count = ++to - from
+      readNeighbours(from, count, corrections)
+      neighbours.referencesOf(corrected, devices, count, references)
+      for (let index = 0; index < count; index++) {
+        const rank = ranks[from + index] ?? 0
+        const at = next[rank] ?? 0
+        values[at] = (levels[from + index] ?? 0) - (references[index] ?? 0)
+        next[rank] = at + 1
+      }
+    }
+    for (let rank = 0; rank < radios.length; rank++) of(rank).sort()
+    return { countOf, of }
+  }
+}
+
+/** The median difference of each radio by rank; NaN if it has too few shared cells. */
+const mediansOf = ({ countOf, of }: Differences, radios: number): Float64Array =>
+  Float64Array.from({ length: radios }, (_, rank) =>
+    countOf(rank) < minKnownCells ? Number.NaN : sortedMedian(of(rank), countOf(rank)),
+  )
+
+/** The median offset of the devices of each radio's model, else of all devices. A device is one voice: the median of its radios. */
+function modelOffsetsOf({ radios, deviceOf }: Roster, medians: Float64Array): Float64Array {
+  const known = radios
+    .map(({ model }, rank) => ({ model, device: deviceOf[rank], offset: medians[rank] ?? Number.NaN }))
+    .filter(({ offset }) => !Number.isNaN(offset))
+  const voices = [...Map.groupBy(known, ({ device }) => device).values()].map((ofDevice) => ({
+    model: ofDevice[0]?.model ?? null,
+    offset: medianOf(ofDevice.map(({ offset }) => offset)),
+  }))
+  const medianOffset = (some: typeof voices) => medianOf(some.map(({ offset }) => offset))
+  const fleetOffset = medianOffset(voices)
+  const offsets = new Map(
+    [...Map.groupBy(voices, ({ model }) => model)]
+      .filter(([model, ofModel]) => model !== null && ofModel.length >= minModelDevices)
+      .map(([model, ofModel]) => [model, medianOffset(ofModel)]),
+  )
+  return Float64Array.from(radios, ({ model }) => offsets.get(model) ?? fleetOffset)
+}
+
+/**
+ * Returns how all radios compare with their neighbours. A weak neighbour, or one of a deaf model, pulls the median of its cell
+ * down, so that others look weak less often. Further rounds correct both by what the round before found.
+ */
+export function offsetsOf(cells: CellLevels, roster: Roster): Offsets {
+  const compare = createComparison(cells, roster)
+  const corrections = new Float64Array(roster.radios.length)
+  let differences = compare(corrections)
+  for (let round = 1; ; round++) {
+    const medians = mediansOf(differences, corrections.length)
+    const modelOffsets = modelOffsetsOf(roster, medians)
+    if (round === rounds) return { differences, modelOffsets }
+    for (const [rank, median] of medians.entries()) {
+      const modelOffset = modelOffsets[rank] || 0
+      const isWeak = median - modelOffset <= weakBelowDb * hundredths
+      corrections[rank] = isWeak ? median : modelOffset
+    }
+    differences = compare(corrections)
+  }
+}

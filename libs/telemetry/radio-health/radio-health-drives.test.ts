@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { drivesMissing } from '#test/drives'
+import { radioDrives, replayDrives } from '#test/radio-drives'
+
+// The thresholds and the number of rounds were set with other drives of the same survey, which are not beside the repository.
+
+const percent = (share: number) => Math.round(share * 1_000) / 10
+
+it('finds weak radios among real drives', ({ skip }) => {
+  if (drivesMissing) return skip(drivesMissing)
+  const drives = radioDrives()
+  const figuresOf = (faultDb: number) => ({
+    faultDb,
+    ...replayDrives(drives, { fleets: 150, weakShare: 0.2, faultDb }),
+  })
+  const figures = [3, 4, 6].map(figuresOf)
+  console.log('radios of two drives each, a fifth of them weak, in percent')
+  console.table(
+    figures.map(({ found, falseAlarms, within1Db, ...counts }) => ({
+      ...counts,
+      found: percent(found),
+      falseAlarms: percent(falseAlarms),
+      within1Db: percent(within1Db),
+    })),
+  )
+})

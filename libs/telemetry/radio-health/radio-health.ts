@@ -1,0 +1,104 @@
+import { countComparedDevices } from './compared-devices.ts'
+import { medianInterval } from './interval.ts'
+import { sortedMedian } from './median.ts'
+import { minKnownCells, offsetsOf } from './offsets.ts'
+import { byRadio, type Radio, rosterOf } from './roster.ts'
+import { type CellColumns, createSharedCells, type HourWindow, hundredths } from './shared-cells.ts'
+import { dayOfStepDown } from './step-down.ts'
+
+/** From worst to best; nothing is known of the last. */
+const radioStatuses = ['fault', 'suspect', 'ok', 'unknown'] as const
+type RadioStatus = (typeof radioStatuses)[number]
+
+/**
+ * How a radio receives beside its neighbours. `offsetDb` is its offset less that of its model, which is `modelOffsetDb`, with its
+ * 95 % interval; a negative one is weak. All are null if unknown. `comparedDevices`: other devices in its shared cells.
+ * `sinceAtMs`: the start of the UTC day on which a weak radio became weak; null if it was weak from the beginning.
+ */
+export type RadioHealth = Radio & {
+  status: RadioStatus
+  offsetDb: number | null
+  offsetLowDb: number | null
+  offsetHighDb: number | null
+  sharedCells: number
+  comparedDevices: number
+  modelOffsetDb: number | null
+  sinceAtMs: number | null
+}
+
+type Offset = { offsetDb: number; offsetLowDb: number; offsetHighDb: number }
+
+/** Reads the shared cells of one organization, one after the other, and then returns the health of its radios, worst first. */
+export type RadioComparison = { addCell(columns: CellColumns): void; healthOfAll(): RadioHealth[] }
+
+const hoursPerDay = 24
+const msPerDay = 86_400_000
+/** Measurements of the same hour err together: with fewer hours than this, the interval is wider by the factor. */
+const minHours = 3
+const fewHoursFactor = 1.5
+const fault = { offsetDb: -3, offsetHighDb: -1.5, cells: 20 }
+const suspectHighDb = -1
+
+/** Rounds to hundredths of a dB. Without a negative zero. */
+const roundedDb = (value: number): number => Math.round(value) / hundredths + 0
+
+function statusOf({ offsetDb, offsetHighDb }: Offset, cells: number): RadioStatus {
+  const isFault = offsetDb <= fault.offsetDb && offsetHighDb < fault.offsetHighDb && cells >= fault.cells
+  if (isFault) return 'fault'
+  return offsetHighDb < suspectHighDb ? 'suspect' : 'ok'
+}
+
+/** The offset of a radio with these differences, less that of its model, both in hundredths of a dB. */
+function offsetOf(differences: Float32Array, modelOffset: number, hours: number): Offset {
+  const median = sortedMedian(differences, differences.length)
+  const { low, high } = medianInterval(differences)
+  const factor = hours < minHours ? fewHoursFactor : 1
+  return {
+    offsetDb: roundedDb(median - modelOffset),
+    offsetLowDb: roundedDb(median - modelOffset - factor * (median - low)),
+    offsetHighDb: roundedDb(median - modelOffset + factor * (high - median)),
+  }
+}
+
+const worstFirst = (a: RadioHealth, b: RadioHealth): number =>
+  radioStatuses.indexOf(a.status) - radioStatuses.indexOf(b.status) ||
+  (a.offsetDb ?? 0) - (b.offsetDb ?? 0) ||
+  byRadio(a, b)
+
+/**
+ * Compares the radios of one organization with each other, each of them given once. Rows of cells name a radio by its index.
+ * Memory: about 20 bytes a radio and shared cell, and 4 KB a radio in a window of 30 days.
+ */
+export function createRadioComparison(radios: readonly Radio[], window: HourWindow): RadioComparison {
+  const roster = rosterOf(radios)
+  const { addCell, cells, days, hours } = createSharedCells(roster, window)
+  const firstDay = Math.floor(window.fromHour / hoursPerDay)
+
+  function sinceAtMsOf(rank: number): number | null {
+    const day = dayOfStepDown(days.levelsOf(rank))
+    return day === null ? null : (firstDay + day) * msPerDay
+  }
+
+  return {
+    addCell,
+    healthOfAll() {
+      const comparedDevices = countComparedDevices(cells, roster)
+      const { differences, modelOffsets } = offsetsOf(cells, roster)
+      const healthOf = (radio: Radio, rank: number): RadioHealth => {
+        const modelOffset = modelOffsets[rank] ?? Number.NaN
+        const facts = {
+          ...radio,
+          sharedCells: differences.countOf(rank),
+          comparedDevices: comparedDevices[rank] ?? 0,
+          modelOffsetDb: Number.isNaN(modelOffset) ? null : roundedDb(modelOffset),
+        }
+        const unknown = { offsetDb: null, offsetLowDb: null, offsetHighDb: null, sinceAtMs: null }
+        if (facts.sharedCells < minKnownCells) return { ...facts, ...unknown, status: 'unknown' }
+        const offset = offsetOf(differences.of(rank), modelOffset, hours[rank] ?? 0)
+        const status = statusOf(offset, facts.sharedCells)
+        return { ...facts, ...offset, status, sinceAtMs: status === 'ok' ? null : sinceAtMsOf(rank) }
+      }
+      return roster.radios.map(healthOf).sort(worstFirst)
+    },
+  }
+}
