@@ -43,6 +43,7 @@ const levelBits = 15
 const hourBits = 14
 const levelMask = 2 ** levelBits - 1
 const rankFactor = 2 ** (levelBits + hourBits)
+const maxHours = 2 ** hourBits
 
 type Numbers = Uint8Array | Uint32Array | Float32Array | Float64Array
 
@@ -156,10 +157,16 @@ function addDays(cell: ReadCell, references: Float64Array, firstHour: number, da
   }
 }
 
-/** Collects the shared cells of the radios of one organization, of which cells with fewer than three devices say nothing. */
+/**
+ * Collects the shared cells of the radios of one organization. Cells with fewer than three devices say nothing. Throws a
+ * `RangeError` if the window is empty or longer than 16,384 hours.
+ */
 export function createSharedCells(roster: Roster, window: HourWindow): SharedCells {
+  const hourCount = window.toHour - window.fromHour
+  if (!(hourCount > 0 && hourCount <= maxHours))
+    throw new RangeError(`The window must have between 1 and ${maxHours} hours, got ${hourCount}.`)
   const firstHour = window.fromHour % hoursPerDay
-  const dayCount = Math.ceil((firstHour + window.toHour - window.fromHour) / hoursPerDay)
+  const dayCount = Math.ceil((firstHour + hourCount) / hoursPerDay)
   const radioCount = roster.radios.length
   const days = createDayLevels(radioCount, dayCount)
   const hourCounts = createHourCounts(radioCount)
