@@ -1,6 +1,7 @@
 import { type CellMedian, compareMedians, sharedCellOf } from '#telemetry/radio-health/cell-medians'
 import { medianOf } from '#telemetry/radio-health/median'
 import type { RadioHealth } from '#telemetry/radio-health/radio-health'
+import { createDraw } from '#test/draw'
 import { placedDrives } from '#test/forecast-drives'
 
 const msPerMinute = 60_000
@@ -33,15 +34,6 @@ export const radioDrives = (): RadioDrive[] =>
     medians: mediansOf(name, rows),
   }))
 
-/** Returns numbers from 0 to 1 that follow from the seed. */
-export function createDraw(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 /** Joins drives of different days at random: each device has two. */
 function drawFleet(drives: readonly RadioDrive[], draw: () => number): RadioDrive[][] {
   const left = drives
@@ -70,9 +62,7 @@ function meetingDrives(drives: readonly RadioDrive[]): Set<RadioDrive> {
   const cellsOf = (drive: RadioDrive) => new Set(drive.medians.map((median) => sharedCellOf(median)))
   const listed = drives.map((drive) => ({ drive, cells: cellsOf(drive) }))
   const isMet = (cell: string | null) => listed.filter(({ cells }) => cells.has(cell)).length > 2
-  return new Set(
-    listed.filter(({ cells }) => [...cells].filter(isMet).length >= minMetCells).map(({ drive }) => drive),
-  )
+  return new Set(listed.filter(({ cells }) => [...cells].filter(isMet).length >= minMetCells).map(({ drive }) => drive))
 }
 
 function healthOfFleet(fleet: readonly RadioDrive[][], weak: ReadonlySet<number>, faultDb: number): RadioHealth[] {

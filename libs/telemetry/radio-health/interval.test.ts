@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createDraw } from '#test/radio-drives'
+import { createDraw } from '#test/draw'
 import { medianInterval } from './interval.ts'
 import { medianOf } from './median.ts'
 

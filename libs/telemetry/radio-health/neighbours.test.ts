@@ -8,7 +8,9 @@ const devicesIn = (radios: readonly { device: number }[]) => new Set(radios.map(
 
 it('returns the median of the other devices, of which each has one voice', () => {
   const neighbours = createNeighbours()
-  const anyCell = fc.array(anyRadio, { minLength: 3, maxLength: 150, size: 'max' }).filter((cell) => devicesIn(cell) > 2)
+  const anyCell = fc
+    .array(anyRadio, { minLength: 3, maxLength: 150, size: 'max' })
+    .filter((cell) => devicesIn(cell) > 2)
   fc.assert(
     fc.property(anyCell, (cell) => {
       const radios = cell.toSorted((a, b) => a.device - b.device)

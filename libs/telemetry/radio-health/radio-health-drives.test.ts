@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { drivesMissing } from '#test/drives'
 import { radioDrives, replayDrives } from '#test/radio-drives'
 
-// The thresholds and the number of rounds were set with other drives of the same survey, which are not beside the repository.
+// The number of rounds was set with 26 other drives of the same survey, which are not beside the repository. Nothing was set with
+// these.
 
 const minWeak = 90
 
@@ -31,6 +32,5 @@ it('finds weak radios among real drives', ({ skip }) => {
     expect(falseAlarms).toBeLessThanOrEqual(0.01)
     expect(within1Db).toBeGreaterThanOrEqual(0.85)
   }
-  for (const [index, share] of [0.9, 0.97, 0.99].entries())
-    expect(figures[index]?.found).toBeGreaterThanOrEqual(share)
+  for (const [index, share] of [0.9, 0.97, 0.99].entries()) expect(figures[index]?.found).toBeGreaterThanOrEqual(share)
 })

@@ -74,5 +74,7 @@ for (let first = 0; first + depotDevices <= devices; first += depotDevices) {
 console.log(`${devices} devices, ${medians} medians read: ${cpuS()} s of CPU`)
 const found = comparison.healthOfAll()
 const count = (status: string) => found.filter((radio) => radio.status === status).length
-console.log(`health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory`)
+console.log(
+  `health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory`,
+)
 console.log(['fault', 'suspect', 'ok', 'unknown'].map((status) => `${status} ${count(status)}`).join(', '))

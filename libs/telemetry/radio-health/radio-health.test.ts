@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createDraw } from '#test/radio-drives'
+import { createDraw } from '#test/draw'
 import { type CellMedian, compareMedians, sharedCellOf } from './cell-medians.ts'
 import { createRadioComparison, type RadioHealth } from './radio-health.ts'
 import type { Radio } from './roster.ts'
@@ -23,9 +23,21 @@ const cellMedian = (fields: Partial<CellMedian>): CellMedian => ({
   ...fields,
 })
 
-const radio = (deviceId: string, fields: Partial<Radio> = {}): Radio => ({ deviceId, modem: null, model: 'x', ...fields })
+const radio = (deviceId: string, fields: Partial<Radio> = {}): Radio => ({
+  deviceId,
+  modem: null,
+  model: 'x',
+  ...fields,
+})
 
-type Driven = { offsetDb?: number; model?: string; modem?: string; cells?: number; days?: number; offsetOn?: (day: number) => number }
+type Driven = {
+  offsetDb?: number
+  model?: string
+  modem?: string
+  cells?: number
+  days?: number
+  offsetOn?: (day: number) => number
+}
 
 /** Radios that drive through the same cells, each day in another hour, with a noise of ±2 dB and an offset. */
 function drivenFleet(driven: Record<string, Driven>): { radios: Radio[]; medians: CellMedian[] } {
@@ -49,7 +61,8 @@ function drivenFleet(driven: Record<string, Driven>): { radios: Radio[]; medians
   return { radios, medians }
 }
 
-const healthOf = (fleet: { radios: Radio[]; medians: CellMedian[] }) => compareMedians(fleet.radios, fleet.medians, window)
+const healthOf = (fleet: { radios: Radio[]; medians: CellMedian[] }) =>
+  compareMedians(fleet.radios, fleet.medians, window)
 
 const byDevice = (found: readonly RadioHealth[]) => Object.fromEntries(found.map((item) => [item.deviceId, item]))
 
@@ -84,7 +97,13 @@ describe('the status of a radio', () => {
 
   it('is unknown with fewer than ten shared cells, and without two other devices', () => {
     const few = byDevice(healthOf(drivenFleet({ ...healthy(5), weak: { offsetDb: -8, cells: 9 } }))).weak
-    expect(few).toMatchObject({ status: 'unknown', sharedCells: 9, comparedDevices: 5, offsetDb: null, offsetLowDb: null })
+    expect(few).toMatchObject({
+      status: 'unknown',
+      sharedCells: 9,
+      comparedDevices: 5,
+      offsetDb: null,
+      offsetLowDb: null,
+    })
     const pair = healthOf(drivenFleet({ a: {}, b: { offsetDb: -8 } }))
     expect(pair).toMatchObject([{ status: 'unknown' }, { status: 'unknown' }])
     expect(pair[1]).toMatchObject({ sharedCells: 0, comparedDevices: 0, modelOffsetDb: null, sinceAtMs: null })
@@ -103,7 +122,9 @@ describe('the status of a radio', () => {
   })
 
   it('stays that of a fault where a third of the neighbours is weak too', () => {
-    const found = healthOf(drivenFleet({ ...healthy(6), p: { offsetDb: -6 }, q: { offsetDb: -6 }, r: { offsetDb: -6 } }))
+    const found = healthOf(
+      drivenFleet({ ...healthy(6), p: { offsetDb: -6 }, q: { offsetDb: -6 }, r: { offsetDb: -6 } }),
+    )
     expect(found.map(({ status }) => status)).toEqual([...Array(3).fill('fault'), ...Array(6).fill('ok')])
     for (const { deviceId, offsetDb } of found) expect(Number(offsetDb)).toBeCloseTo(deviceId.length === 1 ? -6 : 0, 0)
   })
@@ -238,7 +259,10 @@ describe('for any medians', () => {
       fc.property(manyMedians, fc.integer(), (medians, seed) => {
         const draw = createDraw(seed)
         const shuffled = <Item>(items: readonly Item[]) =>
-          items.map((item) => ({ item, place: draw() })).sort((x, y) => x.place - y.place).map(({ item }) => item)
+          items
+            .map((item) => ({ item, place: draw() }))
+            .sort((x, y) => x.place - y.place)
+            .map(({ item }) => item)
         const found = compareMedians(anyRadios, medians, window)
         expect(compareMedians(shuffled(anyRadios), shuffled(medians), window)).toEqual(found)
       }),
@@ -303,7 +327,9 @@ describe('for any medians', () => {
 
 it('returns nothing for no radios, and unknown for radios without medians', () => {
   expect(compareMedians([], [cellMedian({})], window)).toEqual([])
-  expect(compareMedians([radio('a')], [], window)).toMatchObject([{ deviceId: 'a', status: 'unknown', modelOffsetDb: null }])
+  expect(compareMedians([radio('a')], [], window)).toMatchObject([
+    { deviceId: 'a', status: 'unknown', modelOffsetDb: null },
+  ])
 })
 
 it('refuses a window that is too long for its numbers', () => {

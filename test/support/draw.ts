@@ -1,0 +1,8 @@
+/** Returns numbers from 0 to 1 that follow from the seed. */
+export function createDraw(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
