@@ -1,20 +1,21 @@
 import { startsByRank } from './offsets.ts'
 import type { Roster } from './roster.ts'
-import type { CellLevels } from './shared-cells.ts'
+import { type CellLevels, isLastAt, rankAt } from './shared-cells.ts'
 
-/** Returns by rank how many other devices were in the shared cells of a radio. */
-export function countComparedDevices(cells: CellLevels, { radios, deviceOf, devices }: Roster): Uint32Array {
-  const { length, ranks, isLast } = cells
+/**
+ * Returns by rank how many other devices were in the shared cells of a radio. `firsts` is memory for the first entry of each cell
+ * of each radio, one for each entry.
+ */
+export function countComparedDevices(cells: CellLevels, roster: Roster, firsts: Uint32Array): Uint32Array {
+  const { radios, deviceOf, devices } = roster
   const starts = startsByRank(cells, radios.length)
   const next = starts.slice()
-  // The first entry of each cell of a radio.
-  const firsts = new Uint32Array(length)
-  for (let entry = 0, first = 0; entry < length; entry++) {
-    const rank = ranks[entry] ?? 0
+  for (let entry = 0, first = 0; entry < cells.length; entry++) {
+    const rank = rankAt(cells, entry)
     const at = next[rank] ?? 0
     firsts[at] = first
     next[rank] = at + 1
-    if (isLast[entry] === 1) first = entry + 1
+    if (isLastAt(cells, entry)) first = entry + 1
   }
   const seenBy = new Uint32Array(devices)
   return Uint32Array.from(radios, (_, rank) => {
@@ -23,12 +24,12 @@ export function countComparedDevices(cells: CellLevels, { radios, deviceOf, devi
     seenBy[deviceOf[rank] ?? 0] = mark
     for (let at = starts[rank] ?? 0; at < (starts[rank + 1] ?? 0); at++) {
       for (let entry = firsts[at] ?? 0; ; entry++) {
-        const device = deviceOf[ranks[entry] ?? 0] ?? 0
+        const device = deviceOf[rankAt(cells, entry)] ?? 0
         if (seenBy[device] !== mark) {
           seenBy[device] = mark
           others++
         }
-        if (isLast[entry] === 1) break
+        if (isLastAt(cells, entry)) break
       }
     }
     return others

@@ -1,7 +1,7 @@
 import { medianOf, sortedMedian } from './median.ts'
 import { createNeighbours } from './neighbours.ts'
 import type { Roster } from './roster.ts'
-import { type CellLevels, hundredths } from './shared-cells.ts'
+import { type CellLevels, hundredths, isLastAt, rankAt } from './shared-cells.ts'
 
 /** Shared cells without which nothing is known of a radio. */
 export const minKnownCells = 10
@@ -19,20 +19,23 @@ export type Differences = { countOf(rank: number): number; of(rank: number): Flo
 type Offsets = { differences: Differences; modelOffsets: Float64Array }
 
 /** Returns where the cells of each rank begin in a list by rank, and where the list ends. */
-export function startsByRank({ length, ranks }: CellLevels, radios: number): Uint32Array {
+export function startsByRank(cells: CellLevels, radios: number): Uint32Array {
   const starts = new Uint32Array(radios + 1)
-  for (let entry = 0; entry < length; entry++) {
-    const next = (ranks[entry] ?? 0) + 1
+  for (let entry = 0; entry < cells.length; entry++) {
+    const next = rankAt(cells, entry) + 1
     starts[next] = (starts[next] ?? 0) + 1
   }
   for (let rank = 0; rank < radios; rank++) starts[rank + 1] = (starts[rank + 1] ?? 0) + (starts[rank] ?? 0)
   return starts
 }
 
-/** Compares the radios cell by cell with their neighbours, whose levels are lessened by their corrections. */
-function createComparison({ length, ranks, levels, isLast }: CellLevels, { radios, deviceOf }: Roster) {
-  const starts = startsByRank({ length, ranks, levels, isLast }, radios.length)
-  const values = new Float32Array(length)
+/**
+ * Compares the radios cell by cell with their neighbours, whose levels are lessened by their corrections. The differences are
+ * written to `values`, which has an element for each entry.
+ */
+function createComparison(cells: CellLevels, { radios, deviceOf }: Roster, values: Float32Array) {
+  const { length, levels } = cells
+  const starts = startsByRank(cells, radios.length)
   const neighbours = createNeighbours()
   let [corrected, devices, references] = [new Float64Array(256), new Uint32Array(256), new Float64Array(256)]
   const countOf = (rank: number) => (starts[rank + 1] ?? 0) - (starts[rank] ?? 0)
@@ -44,7 +47,7 @@ function createComparison({ length, ranks, levels, isLast }: CellLevels, { radio
       ;[corrected, devices, references] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
     }
     for (let index = 0; index < count; index++) {
-      const rank = ranks[from + index] ?? 0
+      const rank = rankAt(cells, from + index)
       corrected[index] = (levels[from + index] ?? 0) - (corrections[rank] ?? 0)
       devices[index] = deviceOf[rank] ?? 0
     }
@@ -53,12 +56,12 @@ function createComparison({ length, ranks, levels, isLast }: CellLevels, { radio
   return (corrections: Float64Array): Differences => {
     const next = starts.slice()
     for (let from = 0, to = 0; from < length; from = to) {
-      while (isLast[to] !== 1) to++
+      while (!isLastAt(cells, to)) to++
       const count = ++to - from
       readNeighbours(from, count, corrections)
       neighbours.referencesOf(corrected, devices, count, references)
       for (let index = 0; index < count; index++) {
-        const rank = ranks[from + index] ?? 0
+        const rank = rankAt(cells, from + index)
         const at = next[rank] ?? 0
         values[at] = (levels[from + index] ?? 0) - (references[index] ?? 0)
         next[rank] = at + 1
@@ -96,10 +99,11 @@ function modelOffsetsOf({ radios, deviceOf }: Roster, medians: Float64Array): Fl
 
 /**
  * Returns how all radios compare with their neighbours. A weak neighbour, or one of a deaf model, pulls the median of its cell
- * down, so that others look weak less often. Further rounds correct both by what the round before found.
+ * down, so that others look weak less often. Further rounds correct both by what the round before found. `values` is memory for
+ * the differences, one for each entry.
  */
-export function offsetsOf(cells: CellLevels, roster: Roster): Offsets {
-  const compare = createComparison(cells, roster)
+export function offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Offsets {
+  const compare = createComparison(cells, roster, values)
   const corrections = new Float64Array(roster.radios.length)
   let differences = compare(corrections)
   for (let round = 1; ; round++) {

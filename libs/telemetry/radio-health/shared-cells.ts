@@ -18,10 +18,15 @@ export type CellColumns = {
 }
 
 /**
- * The level of each radio in each shared cell, cell after cell: the first `length` entries. A level is in hundredths of a dB above
- * the lowest one. `isLast` marks the last entry of a cell.
+ * The level of each radio in each shared cell, cell after cell: the first `length` entries. A member is a rank, plus `lastOfCell` in
+ * the last entry of a cell. A level is in hundredths of a dB above the lowest one. There are millions, of six bytes each.
  */
-export type CellLevels = { length: number; ranks: Uint32Array; levels: Float32Array; isLast: Uint8Array }
+export type CellLevels = { length: number; members: Uint32Array; levels: Uint16Array }
+
+const lastOfCell = 2 ** 31
+export const rankAt = ({ members }: CellLevels, entry: number): number => (members[entry] ?? 0) & (lastOfCell - 1)
+export const isLastAt = ({ members }: CellLevels, entry: number): boolean =>
+  (members[entry] ?? lastOfCell) >= lastOfCell
 
 export type SharedCells = {
   /** Adds a shared cell: an H3 cell of resolution 10, a RAT and a serving cell. Each is added once, with all its medians. */
@@ -45,13 +50,13 @@ const levelMask = 2 ** levelBits - 1
 const rankFactor = 2 ** (levelBits + hourBits)
 const maxHours = 2 ** hourBits
 
-type Numbers = Uint8Array | Uint32Array | Float32Array | Float64Array
+type Numbers = Uint16Array | Uint32Array | Float64Array
 
 /** Returns an array of at least this length that begins as the given one does. A transfer extends the memory in place if it can. */
 function grown<Type extends Numbers>(numbers: Type, length: number): Type {
   if (length <= numbers.length) return numbers
   const make = numbers.constructor as new (buffer: ArrayBufferLike) => Type
-  const bytes = Math.ceil(1.3 * length) * numbers.BYTES_PER_ELEMENT
+  const bytes = Math.ceil(1.2 * length) * numbers.BYTES_PER_ELEMENT
   return new make((numbers.buffer as ArrayBuffer).transfer(bytes))
 }
 
@@ -174,7 +179,7 @@ export function createSharedCells(roster: Roster, window: HourWindow): SharedCel
   const neighbours = createNeighbours()
   const dayValues = new Float64Array(hoursPerDay)
   let references = new Float64Array(256)
-  const cells = { length: 0, ranks: new Uint32Array(0), levels: new Float32Array(0), isLast: new Uint8Array(0) }
+  const cells: CellLevels = { length: 0, members: new Uint32Array(0), levels: new Uint16Array(0) }
 
   const devicesIn = ({ radios, devices }: ReadCell): number => {
     let count = 0
@@ -184,14 +189,13 @@ export function createSharedCells(roster: Roster, window: HourWindow): SharedCel
 
   function keep({ radios, ranks, levels }: ReadCell): void {
     const end = cells.length + radios
-    cells.ranks = grown(cells.ranks, end)
+    cells.members = grown(cells.members, end)
     cells.levels = grown(cells.levels, end)
-    cells.isLast = grown(cells.isLast, end)
     for (let index = 0; index < radios; index++) {
-      cells.ranks[cells.length + index] = ranks[index] ?? 0
-      cells.levels[cells.length + index] = levels[index] ?? 0
+      cells.members[cells.length + index] = ranks[index] ?? 0
+      cells.levels[cells.length + index] = Math.floor((levels[index] ?? 0) + 0.5)
     }
-    cells.isLast[end - 1] = 1
+    cells.members[end - 1] = (ranks[radios - 1] ?? 0) + lastOfCell
     cells.length = end
   }
 
