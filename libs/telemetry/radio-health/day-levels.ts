@@ -8,13 +8,13 @@ export type DayLevels = {
   levelsOf(rank: number): DayLevel[]
 }
 
-/** Bins of 1 dB around 0. The outermost ones hold everything beyond. */
+/** Bins of 1 dB around 0. The outermost ones hold everything beyond. A bin is full at 255 cells, which make a median certain. */
 const bins = 64
 const lowestDb = -bins / 2
-const maxCount = 65_535
+const maxCount = 255
 
 export function createDayLevels(radios: number, days: number): DayLevels {
-  const counts = new Uint16Array(radios * days * bins)
+  const counts = new Uint8Array(radios * days * bins)
 
   /** The median of a histogram with values, interpolated inside its bin. */
   function medianAt(offset: number, total: number): number {

@@ -67,7 +67,7 @@ const worstFirst = (a: RadioHealth, b: RadioHealth): number =>
 
 /**
  * Compares the radios of one organization with each other, each of them given once. Rows of cells name a radio by its index.
- * Memory: at most 14 bytes a radio and shared cell, and 4 KB a radio in a window of 30 days.
+ * Memory: at most 14 bytes a radio and shared cell, and 2 KB a radio in a window of 30 days.
  */
 export function createRadioComparison(radios: readonly Radio[], window: HourWindow): RadioComparison {
   const roster = rosterOf(radios)
