@@ -13,7 +13,7 @@ const weakBelowDb = -1.5
 const rounds = 3
 
 /** The differences of radios to their neighbours: one for each shared cell of a rank, ascending, in hundredths of a dB. */
-export type Differences = { countOf(rank: number): number; of(rank: number): Float32Array }
+type Differences = { countOf(rank: number): number; of(rank: number): Float32Array }
 
 /** `modelOffsets`: what the radios of a model have in common, by rank in hundredths of a dB. NaN if nothing is known. */
 type Offsets = { differences: Differences; modelOffsets: Float64Array }
