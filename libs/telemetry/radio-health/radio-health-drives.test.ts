@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { drivesMissing } from '#test/drives'
 import { radioDrives, replayDrives } from '#test/radio-drives'
 
-// The number of rounds was set with 26 other drives of the same survey, which are not beside the repository. Nothing was set with
-// these.
+// The thresholds are those of the specification. Only the number of rounds was chosen on drives, on all 60 of the survey, of which
+// these are eight. One round, which needs no choice, also reaches the targets on 34 of the 60.
 
 const minWeak = 90
 
@@ -17,7 +17,7 @@ it('finds weak radios among real drives', ({ skip }) => {
     ...replayDrives(drives, { fleets: 100, weakShare: 0.2, faultDb }),
   })
   const figures = [3, 4, 6].map(figuresOf)
-  console.log('radios of two drives each, a fifth of them weak, in percent')
+  console.log('radios of two drives each, one of four weak, in percent')
   console.table(
     figures.map(({ found, falseAlarms, within1Db, ...counts }) => ({
       ...counts,
