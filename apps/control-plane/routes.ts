@@ -26,6 +26,7 @@ import { groupRoutes } from './routes/devices/groups.ts'
 import { fleetRoutes } from './routes/fleet/fleet.ts'
 import { fleetTileRoutes } from './routes/fleet/fleet-tiles.ts'
 import { placeRoutes } from './routes/fleet/places.ts'
+import { radioHealthRoutes } from './routes/fleet/radio-health.ts'
 import { savedViewRoutes } from './routes/fleet/saved-views.ts'
 import { telemetryRoutes } from './routes/fleet/telemetry.ts'
 import { firmwareRoutes } from './routes/jobs/firmware.ts'
@@ -80,6 +81,7 @@ export const routes: readonly Route[] = [
   ...webhookDeliveryRoutes,
   ...telemetryRoutes,
   ...fleetRoutes,
+  ...radioHealthRoutes,
   ...fleetTileRoutes,
   ...savedViewRoutes,
   ...deviceEdgeRoutes,

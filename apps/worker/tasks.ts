@@ -17,6 +17,7 @@ import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
 import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
+import { compareDueRadios } from '#fleet-map/radio-health/run'
 import type { QuestdbSql } from '#questdb/server/sql'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
@@ -61,6 +62,11 @@ export const periodicTasks = ({
   { name: 'evaluate_alerts', everyMs: 10_000, run: (rounds) => evaluateStored(alerts, rounds) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
+  {
+    name: 'compare_radios',
+    everyMs: 5_000,
+    run: (rounds) => compareDueRadios({ ...system, plans: alerts.plans }, copies, rounds),
+  },
   ...(mail ? mailTasks(mail) : []),
   { name: 'send_chat_messages', everyMs: 1_000, run: (rounds) => sendChatMessages(chat, rounds) },
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },

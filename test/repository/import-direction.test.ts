@@ -55,6 +55,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     views: [],
     towns: [],
     selection: ['', 'live'],
+    'radio-health': [''],
     coverage: ['', 'places', 'towns'],
     dwells: ['', 'live', 'places', 'towns'],
     gps: ['', 'live', 'places', 'selection', 'coverage', 'dwells'],

@@ -55,6 +55,7 @@ const withoutLimit: Record<string, string> = {
   'POST /orgs/{orgId}/chat-channels/{id}/test': 'Messages are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/test': 'Deliveries are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': changes,
+  'POST /orgs/{orgId}/radio-health-runs': 'An organization has one at a time.',
   'POST /fleet/forecast': 'It stores nothing.',
 }
 

@@ -232,6 +232,11 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/dead-zones': { foreign: 'own' },
   'GET /fleet/signal-trend': { foreign: 'own' },
   'GET /fleet/operators': { foreign: 'own' },
+  'GET /fleet/radio-health': { foreign: 'own' },
+  'GET /devices/{id}/radio-health': { id: 'deviceId' },
+  'POST /orgs/{orgId}/radio-health-runs': {
+    createsNothing: 'While a comparison waits or runs, there is no second one.',
+  },
   'POST /fleet/forecast': {
     json: ({ orgId }) => ({
       orgId,

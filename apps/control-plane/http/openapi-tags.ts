@@ -13,6 +13,7 @@ export const tagDescriptions = {
   Alerts: 'Rules for conditions that need attention, the alerts they raise, and the inbox.',
   Webhooks: 'Signed notifications of events to your own server.',
   Telemetry: 'The latest values and the history of one router.',
+  'Radio health': 'How the modems of routers receive beside those of other routers in the same place.',
   'Fleet GPS': 'Positions, signal, coverage, dwells, dead zones and vector tiles of many routers.',
   'Device edge': 'What a router calls with its device token: enrollment, reports, jobs and its config.',
   Adapters: 'Telemetry in the protocols of other makers and tools.',

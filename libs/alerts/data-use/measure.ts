@@ -1,6 +1,6 @@
 import { readDataUse } from '#alerts/data-use/read-data-use'
 import type { AlertSystem } from '#alerts/evaluation/changes'
-import { tryInOrder } from '#alerts/evaluation/try-in-order'
+import { tryInOrder } from '#core/try-in-order'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
 import type { QuestdbSql } from '#questdb/server/sql'

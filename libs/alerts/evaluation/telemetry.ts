@@ -2,8 +2,8 @@ import { type AlertSystem, endAlerts, evaluateSlice, openAlerts, type RuleSlice 
 import { readDownModems, readUpDevices } from '#alerts/evaluation/read-modems'
 import { type Limit, readSustained, readWithin } from '#alerts/evaluation/read-telemetry'
 import { evaluateInTurns, isSmall } from '#alerts/evaluation/shares'
-import { tryInOrder } from '#alerts/evaluation/try-in-order'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
+import { tryInOrder } from '#core/try-in-order'
 import type { QuestdbSql } from '#questdb/server/sql'
 
 /** A limit, or that a modem is down for a time. */

@@ -24,7 +24,7 @@ export function createViewSql(view: View, ttlDays: number): string {
 /**
  * One vote per device, modem, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
  * included. A vote without service counts for the operator that the modem lost. The refresh works minute by minute from what the table then holds, so late, replaced and realigned rows
- * are voted on again.
+ * are voted on again. `serving_cell` is the cell identity; without one, a negative number from PCI and channel, see `servingCellOf`.
  */
 const coverageVotes: View = {
   name: 'coverage_vote_1m',
@@ -33,7 +33,8 @@ const coverageVotes: View = {
   query: `
       SELECT ts, org_id, device_id, modem, h3_10, h3_5, last(ts) voted_at, last(rat) rat,
              last(coalesce(plmn, lost_plmn)::symbol) plmn,
-             last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
+             last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db,
+             last(coalesce(cell_id::long, -1 - (pci * 4194304 + arfcn)::long)) serving_cell
       FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
     `,
   indexed: 'device_id',

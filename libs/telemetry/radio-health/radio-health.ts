@@ -7,8 +7,8 @@ import { type CellColumns, createSharedCells, type HourWindow, hundredths } from
 import { dayOfStepDown } from './step-down.ts'
 
 /** From worst to best; nothing is known of the last. */
-const radioStatuses = ['fault', 'suspect', 'ok', 'unknown'] as const
-type RadioStatus = (typeof radioStatuses)[number]
+export const radioStatuses = ['fault', 'suspect', 'ok', 'unknown'] as const
+export type RadioStatus = (typeof radioStatuses)[number]
 
 /**
  * How a radio receives beside its neighbours. `offsetDb` is its offset less that of its model, which is `modelOffsetDb`, with its

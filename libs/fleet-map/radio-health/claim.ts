@@ -1,0 +1,35 @@
+import type { Pool } from '#postgres/pool'
+
+/** When another worker may take over a comparison, in SQL. Longer than one takes, unless its worker died. */
+export const claimLasts = "interval '10 minutes'"
+/** The UTC hour in which all organizations are compared. Erasure follows an hour later by default. */
+const nightlyHour = 2
+
+/** SQL: the start of the last night. */
+const nightStart = `(date_trunc('day', (now() AT TIME ZONE 'UTC') - interval '${nightlyHour} hours') + interval '${nightlyHour} hours') AT TIME ZONE 'UTC'`
+const isDue = `(run.requested_at IS NOT NULL OR coalesce(run.finished_at, o.created_at) < ${nightStart})`
+const isFree = `(run.claimed_at IS NULL OR run.claimed_at < now() - ${claimLasts})`
+
+/** An organization whose radios are to be compared, with the name of its plan. */
+export type DueOrganization = { id: string; plan: string }
+
+/** The organizations whose comparison was requested, or did not finish since the start of the last night. */
+export async function dueOrganizations(pool: Pool): Promise<DueOrganization[]> {
+  const { rows } = await pool.query<DueOrganization>(
+    `SELECT o.id, o.plan FROM organization o LEFT JOIN radio_health_run run ON run.organization_id = o.id
+     WHERE ${isDue} AND ${isFree} ORDER BY run.requested_at, o.id`,
+  )
+  return rows
+}
+
+/** Claims the comparison of an organization for this worker. Returns the time of the claim, or undefined if another worker has it. */
+export async function claimRun(pool: Pool, organizationId: string): Promise<string | undefined> {
+  const { rows } = await pool.query<{ claimed: string }>(
+    `INSERT INTO radio_health_run AS run (organization_id, claimed_at) VALUES ($1, now())
+     ON CONFLICT (organization_id) DO UPDATE SET claimed_at = excluded.claimed_at WHERE ${isFree}
+       AND (run.requested_at IS NOT NULL OR coalesce(run.finished_at, '-infinity') < ${nightStart})
+     RETURNING claimed_at::text AS claimed`,
+    [organizationId],
+  )
+  return rows[0]?.claimed
+}

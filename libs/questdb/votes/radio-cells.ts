@@ -1,0 +1,111 @@
+import { isUuid } from '#core/ids'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { h3OfLong, longOfH3 } from './h3-index.ts'
+
+/** The votes of an organization with a serving cell and a level, from `fromMs` to before `toMs`. */
+export type RadioVotes = { organizationId: string; fromMs: number; toMs: number }
+
+/** A modem of a device, and how many votes it has. */
+export type RadioVoter = { deviceId: string; modem: string | null; votes: number }
+
+/** Minute votes of a modem with the same level, in one hour, H3 cell of resolution 10, RAT and serving cell. */
+export type RadioLevel = {
+  deviceId: string
+  modem: string | null
+  hourMs: number
+  h3: string
+  rat: string
+  /** Decimal text of the view's column. */
+  servingCell: string
+  rsrpDbm: number
+  votes: number
+}
+
+/** One part of all H3 cells: those whose number leaves the remainder `index` when divided by `of`. */
+type Slice = { index: number; of: number }
+
+/** The channel has 22 bits in the number that stands for PCI and channel. */
+const arfcnFactor = 4_194_304
+
+/** What a number of the view's column `serving_cell` stands for: a cell identity, else PCI and channel. */
+export function servingCellOf(number: string): { cellId: string | null; pci: number | null; arfcn: number | null } {
+  if (!number.startsWith('-')) return { cellId: number, pci: null, arfcn: null }
+  const joined = -1 - Number(number)
+  return { cellId: null, pci: Math.floor(joined / arfcnFactor), arfcn: joined % arfcnFactor }
+}
+
+function condition({ organizationId, fromMs, toMs }: RadioVotes): { where: string; values: SqlValue[] } {
+  if (!isUuid(organizationId)) throw new TypeError('An id is a UUID.')
+  // A literal, because QuestDB filters a bound symbol on one thread only.
+  const where = `org_id = '${organizationId}' AND ts >= $1 AND ts < $2
+    AND serving_cell IS NOT NULL AND rsrp_dbm IS NOT NULL AND rat IS NOT NULL AND rat != 'none'`
+  return { where, values: [timestampParameter(fromMs), timestampParameter(toMs)] }
+}
+
+/** The modems that voted, with the number of their votes. */
+export async function radioVoters(questdb: QuestdbSql, votes: RadioVotes): Promise<RadioVoter[]> {
+  const { where, values } = condition(votes)
+  const rows = await questdb.queryArrays<[deviceId: string, modem: string | null, votes: string]>(
+    `SELECT device_id, modem, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY device_id, modem`,
+    values,
+  )
+  return rows.map(([deviceId, modem, count]) => ({ deviceId, modem, votes: Number(count) }))
+}
+
+/** The levels of one slice of all cells. Levels of the same H3 cell, RAT and serving cell follow each other. */
+export const levelsOfSlice = (questdb: QuestdbSql, votes: RadioVotes, { index, of }: Slice): Promise<RadioLevel[]> =>
+  // The last 15 bits are the same in all cells of resolution 10.
+  readLevels(questdb, votes, `(h3_10 / 32768) % ${of} = ${index}`)
+
+/** The levels of all modems in these H3 cells of resolution 10, in the same order. */
+export async function levelsOfCells(
+  questdb: QuestdbSql,
+  votes: RadioVotes,
+  h3: readonly string[],
+): Promise<RadioLevel[]> {
+  if (h3.length === 0) return []
+  return readLevels(questdb, votes, `h3_10 IN (${h3.map(longOfH3).join(', ')})`)
+}
+
+/** The H3 cells of resolution 10 in which a device has most votes, at most `limit`. */
+export async function cellsOfDevice(
+  questdb: QuestdbSql,
+  votes: RadioVotes,
+  { deviceId, limit }: { deviceId: string; limit: number },
+): Promise<string[]> {
+  const { where, values } = condition(votes)
+  const rows = await questdb.queryArrays<[cell: string]>(
+    `SELECT h3_10 FROM (
+       SELECT h3_10, count() votes FROM coverage_vote_1m WHERE device_id = $3 AND ${where} GROUP BY h3_10
+     ) ORDER BY votes DESC, h3_10 LIMIT ${limit}`,
+    [...values, deviceId],
+  )
+  return rows.map(([cell]) => h3OfLong(cell))
+}
+
+type LevelColumns = [
+  cell: string,
+  rat: string,
+  servingCell: string,
+  deviceId: string,
+  modem: string | null,
+  hourMs: number,
+  rsrpDbm: number,
+  votes: string,
+]
+
+async function readLevels(questdb: QuestdbSql, votes: RadioVotes, cells: string): Promise<RadioLevel[]> {
+  const { where, values } = condition(votes)
+  const rows = await questdb.queryArrays<LevelColumns>(
+    `SELECT h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm, votes FROM (
+       SELECT h3_10, rat, serving_cell, device_id, modem, timestamp_floor('h', ts) hour, rsrp_dbm, count() votes
+       FROM coverage_vote_1m WHERE ${where} AND ${cells}
+       GROUP BY h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm
+     ) ORDER BY h3_10, rat, serving_cell`,
+    values,
+  )
+  return rows.map(([cell, rat, servingCell, deviceId, modem, hourMs, rsrpDbm, count]) => ({
+    ...{ deviceId, modem, hourMs, h3: h3OfLong(cell), rat, servingCell, rsrpDbm, votes: Number(count) },
+  }))
+}
