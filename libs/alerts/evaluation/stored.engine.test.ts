@@ -348,3 +348,57 @@ describe('neighbours', () => {
     expect(await alertsOf(fleet)).toHaveLength(1)
   })
 })
+
+describe('radio_fault', () => {
+  const radioFault: AlertCondition = { kind: 'radio_fault' }
+
+  /** Stores what a comparison found for the modems of a device. */
+  async function compared({ organizationId }: JobFleet, deviceId: string, ...found: [modem: string, status: string][]) {
+    await pool.query(
+      `INSERT INTO radio_health_run (organization_id, finished_at, window_from, window_to)
+       VALUES ($1, now(), '2026-05-01T00:00:00Z', now()) ON CONFLICT DO NOTHING`,
+      [organizationId],
+    )
+    await pool.query('DELETE FROM device_radio_health WHERE device_id = $1', [deviceId])
+    const severity = ['fault', 'suspect', 'ok', 'unknown']
+    for (const [modem, status] of found)
+      await pool.query(
+        `INSERT INTO device_radio_health (organization_id, device_id, modem, status, severity, offset_order, offset_db,
+           shared_cells, compared_devices) VALUES ($1, $2, $3, $4, $5, -6.5, -6.5, 30, 9)`,
+        [organizationId, deviceId, modem, status, severity.indexOf(status)],
+      )
+  }
+
+  test('opens with a fault of any modem, stays while nothing is known, and ends when the fault is gone', async () => {
+    const fleet = await newFleet(0, 0)
+    await newAlertRule(fleet, radioFault)
+    await compared(fleet, fleet.first, ['a', 'ok'], ['b', 'fault'])
+    await compared(fleet, fleet.second, ['a', 'suspect'])
+    await evaluateStored(system)
+    await evaluateStored(system)
+    expect(await alertsOf(fleet)).toMatchObject([
+      {
+        kind: 'radio_fault',
+        deviceId: fleet.first,
+        since: '2026-05-01T00:00:00.000Z',
+        measured: { modem: 'b', offsetDb: -6.5 },
+      },
+    ])
+    await compared(fleet, fleet.first, ['a', 'unknown'], ['b', 'unknown'])
+    await evaluateStored(system)
+    expect(await alertsOf(fleet)).toMatchObject([{ state: 'open' }])
+    await compared(fleet, fleet.first, ['a', 'ok'], ['b', 'suspect'])
+    await evaluateStored(system)
+    expect(await alertsOf(fleet)).toMatchObject([{ state: 'closed', closeReason: 'condition_ended' }])
+    expect(await eventsOf(fleet)).toEqual(['alert.opened', 'alert.closed'])
+  })
+
+  test('opens nothing for devices of other organizations and without a comparison', async () => {
+    const [fleet, other] = [await newFleet(0), await newFleet(0)]
+    await newAlertRule(fleet, radioFault)
+    await compared(other, other.first, ['a', 'fault'])
+    await evaluateStored(system)
+    expect(await alertsOf(fleet)).toEqual([])
+    expect(await alertsOf(other)).toEqual([])
+  })
+})

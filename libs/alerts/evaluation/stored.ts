@@ -52,12 +52,29 @@ const places: SqlCondition & SqlEnd = {
   ended: `s.inside <> (r.kind = 'entered_place')`,
 }
 
+// A device of which nothing is known any more, because it does not move, keeps its alert.
+const radioFault: SqlCondition & SqlEnd = {
+  kinds: ['radio_fault'],
+  join: `JOIN (
+      SELECT h.organization_id, h.device_id, bool_or(h.status = 'fault') AS is_fault, bool_or(h.status <> 'unknown') AS is_known,
+        (array_agg(jsonb_build_object('modem', h.modem, 'offsetDb', h.offset_db) ORDER BY h.severity, h.offset_order))[1] AS worst,
+        (array_agg(coalesce(h.since_at, run.window_from) ORDER BY h.severity, h.offset_order))[1] AS since
+      FROM device_radio_health h JOIN radio_health_run run ON run.organization_id = h.organization_id
+      WHERE h.organization_id = ANY ($organizationIds::uuid[]) GROUP BY h.organization_id, h.device_id
+    ) radio ON radio.organization_id = d.organization_id AND radio.device_id = d.id`,
+  holds: 'radio.is_fault',
+  since: 'radio.since',
+  measured: 'radio.worst',
+  ended: 'radio.is_known AND NOT radio.is_fault',
+}
+
 /** The kinds of rules that need only Postgres. */
-const conditions = [offline, noFix, places]
+const conditions = [offline, noFix, places, radioFault]
 const kinds = conditions.flatMap((condition) => condition.kinds)
 
 /**
- * Evaluates the rules that need only Postgres, in turns of organizations: offline, no fix, entered or left a place. Small
+ * Evaluates the rules that need only Postgres, in turns of organizations: offline, no fix, entered or left a place, and a
+ * radio that is weaker than its neighbours. Small
  * organizations share a turn. Opens and ends alerts. Several workers may run it; each event opens one alert. Returns the
  * number of changes.
  */

@@ -38,6 +38,8 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string
       return `${measured.temperatureC} °C, too high ${from}`
     case 'modem_down':
       return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
+    case 'radio_fault':
+      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
     case 'entered_place':
       return `inside the place ${from}`
     case 'left_place':

@@ -14,6 +14,7 @@ export const kindLabels: Record<AlertKind, string> = {
   weak_signal: 'Weak signal',
   high_temperature: 'High temperature',
   modem_down: 'Modem without service',
+  radio_fault: 'Weak antenna',
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
@@ -58,6 +59,8 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return `Temperature above ${measured(condition.temperatureAboveC, '°C')}${lasting(condition.forMinutes)}`
     case 'modem_down':
       return `A modem without service${lasting(condition.forMinutes)}`
+    case 'radio_fault':
+      return 'A modem weaker than its neighbours'
     case 'entered_place':
       return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
     case 'left_place':
@@ -85,6 +88,8 @@ export function measuredText({ kind, measured: values }: Alert): string {
       return measured(numberOf(values.temperatureC), '°C')
     case 'modem_down':
       return `Modem ${textOf(values.modem) ?? ''} without service`
+    case 'radio_fault':
+      return `Modem ${textOf(values.modem) ?? ''} ${measured(numberOf(values.offsetDb), 'dB')} beside its neighbours`
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
     default:

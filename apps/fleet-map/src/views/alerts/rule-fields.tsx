@@ -63,6 +63,7 @@ const initialConditions: Record<AlertKind, Condition> = {
   weak_signal: { kind: 'weak_signal', rsrpBelowDbm: -115, forMinutes: 10 },
   high_temperature: { kind: 'high_temperature', temperatureAboveC: 75, forMinutes: 10 },
   modem_down: { kind: 'modem_down', forMinutes: 30 },
+  radio_fault: { kind: 'radio_fault' },
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
