@@ -26,6 +26,14 @@ export function addFleetCommands(program: Command): void {
     .option('--h3 <cell>', 'only in this H3 cell of resolution 4 to 10')
     .option('--minutes <number>', 'the last so many minutes', '1440')
     .action(printOperators)
+  fleet
+    .command('radio-health')
+    .description('Print the modems that receive less than their neighbours, the weakest first.')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--group <id>', 'only members of this group')
+    .option('--status <status>', 'fault, suspect, ok or unknown; can be repeated', collect)
+    .option('--compare', 'start a comparison of an organization (--org) instead')
+    .action(printRadioHealth)
 }
 
 type AreaOptions = { tag?: string[]; group?: string; bbox?: string; place?: string; h3?: string; minutes: string }
@@ -47,6 +55,45 @@ async function printOperators({ tag, group, bbox, place, h3, minutes }: AreaOpti
         samples,
       ]),
       'No operator was measured.',
+    ),
+  )
+}
+
+type RadioHealthOptions = { tag?: string[]; group?: string; status?: string[]; compare?: true }
+type RadioStatus = 'fault' | 'suspect' | 'ok' | 'unknown'
+
+/** The first page: operators repair the weakest ones first. */
+const shownRadios = 200
+
+const decibels = (value: number | null): string => (value === null ? '–' : `${value.toFixed(1)} dB`)
+
+async function printRadioHealth({ tag, group, status, compare }: RadioHealthOptions, command: Command): Promise<void> {
+  const { client, print, organizationId } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  if (compare) {
+    const orgId = await organizationId()
+    const run = await client.post('/orgs/{orgId}/radio-health-runs', { params: { path: { orgId } } })
+    return print(run, () => `The comparison is ${run.status}.`)
+  }
+  const devices = { ...(tag && { tag }), ...(group && { groupId: group }), ...(org && { orgId: org }) }
+  // The service names the statuses in its error for another one.
+  const query = { ...devices, ...(status && { status: status as RadioStatus[] }), limit: shownRadios }
+  const answer = await client.get('/fleet/radio-health', { params: { query } })
+  print(answer.items, () =>
+    table(
+      ['DEVICE', 'NAME', 'MODEM', 'STATUS', 'OFFSET', '95 %', 'SHARED CELLS', 'DEVICES', 'SINCE'],
+      answer.items.map((radio): Cell[] => [
+        radio.deviceId,
+        radio.deviceName,
+        radio.modem,
+        radio.status,
+        decibels(radio.offsetDb),
+        `${decibels(radio.offsetLowDb)} to ${decibels(radio.offsetHighDb)}`,
+        radio.sharedCells,
+        radio.comparedDevices,
+        radio.sinceAt?.slice(0, 10),
+      ]),
+      answer.asOf === null ? 'The radios were not compared yet.' : 'No radio was measured.',
     ),
   )
 }
