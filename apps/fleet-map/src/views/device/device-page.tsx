@@ -19,6 +19,7 @@ import { DeviceGroups } from './device-groups.tsx'
 import { DeviceJobList } from './device-job-list.tsx'
 import { DeviceModems } from './device-modems.tsx'
 import { DeviceProfile } from './device-profile.tsx'
+import { DeviceRadio } from './device-radio.tsx'
 import { SignalNow } from './device-signal.tsx'
 import { DeviceTokens } from './device-tokens.tsx'
 import { DeviceTools } from './device-tools.tsx'
@@ -111,6 +112,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
               <p class="label">No health values reported yet.</p>
             ) : null}
           </div>
+          <DeviceRadio deviceId={device.id} />
           <PlacesCard deviceId={device.id} />
           <DeviceProfile device={device} />
           <DeviceGroups device={device} />

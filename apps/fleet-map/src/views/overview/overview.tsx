@@ -12,11 +12,13 @@ import { FirmwareCard } from './firmware-card.tsx'
 import { OnlineCard } from './online-card.tsx'
 import { OperatorCard } from './operator-card.tsx'
 import css from './overview.module.css'
+import { RadioCard } from './radio-card.tsx'
 import { SignalCard } from './signal-card.tsx'
 
 const countsEveryMs = 15_000
 const signalEveryMs = 60_000
 const shownZones = 6
+const shownRadios = 6
 
 const windows = [
   { minutes: '', label: '24 hours' },
@@ -46,6 +48,15 @@ function Overview({ org }: { org: string }) {
   const zones = useResource(
     `zones ${key}`,
     (signal) => get('/fleet/dead-zones', { signal, query: { ...query, limit: shownZones } }),
+    everyMinute,
+  )
+  const radios = useResource(
+    JSON.stringify(['radios', org, tags]),
+    (signal) =>
+      get('/fleet/radio-health', {
+        signal,
+        query: { orgId: org, tag: tags, status: ['fault', 'suspect'], limit: shownRadios },
+      }),
     everyMinute,
   )
   const tiles = useResource(
@@ -92,6 +103,7 @@ function Overview({ org }: { org: string }) {
           <SignalCard trend={trend} />
           <OperatorCard trend={trend} nameOf={nameOf} />
           <DeadZoneCard zones={zones} nameOf={nameOf} />
+          <RadioCard radios={radios} />
           <FirmwareCard counts={counts} />
         </div>
       </div>
