@@ -5540,7 +5540,7 @@ export interface components {
                 modelOffsetDb: number | null;
                 /** @description The UTC day on which a weak radio became weak. Null if it was weak in the whole window. */
                 sinceAt: string | null;
-                /** @description Shared cells, those in which the radio is weakest first: at most 100, of the 500 places in which the device has most votes. */
+                /** @description Shared cells, those in which the radio is weakest first: at most 100, of the 500 places in which the device has most votes, and without places in which the fleet has hundreds of thousands. */
                 cells: {
                     h3: string;
                     rat: string;

@@ -1,5 +1,6 @@
 import type { FleetContext } from '#fleet/context'
 import { findDevice } from '#fleet/devices/device'
+import { ownershipOf } from '#fleet/devices/ownership'
 import { isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import { type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -8,7 +9,14 @@ import { queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 import type { Reader } from '#questdb/copies/readers'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { cellsOfDevice, levelsOfCells, type RadioVotes, servingCellOf } from '#questdb/votes/radio-cells'
+import {
+  cellsOfDevice,
+  cellsWithin,
+  levelsOfCells,
+  type RadioLevel,
+  type RadioVotes,
+  servingCellOf,
+} from '#questdb/votes/radio-cells'
 import { compareInCell } from '#telemetry/radio-health/compared-cells'
 import type { RadioStatus } from '#telemetry/radio-health/radio-health'
 import { healthColumns, type StoredHealth } from './health.ts'
@@ -26,6 +34,8 @@ const features = ['fleetGps', 'coverage'] as const
 /** The cells in which a device has most votes; those of them with the greatest differences are returned. */
 const readCells = 500
 const shownCells = 100
+/** Votes of all devices in the cells that one request compares. A depot of a large fleet has millions. */
+const maxVotes = 200_000
 
 async function lastRun(connection: Connection, organizationIds: readonly string[]): Promise<LastRun> {
   const [run] = await queryEntities<{ asOf: string; from: string; to: string }>(
@@ -100,7 +110,7 @@ export async function readDeviceRadioHealth(ctx: FleetContext, reader: Reader, d
   const { window } = run
   const votes = window && { organizationId, fromMs: Date.parse(window.from), toMs: Date.parse(window.to) }
   // Without a result there is nothing that cells explain, also of a device that came from another organization.
-  const cells = votes && radios.length > 0 ? await heavy(() => comparedCells(questdb, votes, device.id)) : []
+  const cells = votes && radios.length > 0 ? await heavy(() => comparedCells(ctx, questdb, votes, device.id)) : []
   const cellsOf = (modem: string | null) =>
     cells
       .filter((cell) => cell.modem === modem)
@@ -113,9 +123,15 @@ export async function readDeviceRadioHealth(ctx: FleetContext, reader: Reader, d
 }
 
 /** The shared cells of a device's radios, those in which they are weakest first. */
-async function comparedCells(questdb: QuestdbSql, votes: RadioVotes, deviceId: string) {
-  const h3 = await cellsOfDevice(questdb, votes, { deviceId, limit: readCells })
-  const levels = await levelsOfCells(questdb, votes, h3)
+async function comparedCells(
+  ctx: Pick<FleetContext, 'pool'>,
+  questdb: QuestdbSql,
+  votes: RadioVotes,
+  deviceId: string,
+) {
+  const own = await cellsOfDevice(questdb, votes, { deviceId, limit: readCells })
+  const h3 = await cellsWithin(questdb, votes, { h3: own, maxVotes })
+  const levels = await ofPresentDevices(ctx, votes, await levelsOfCells(questdb, votes, h3))
   const byCell = Map.groupBy(levels, (level) => `${level.h3} ${level.rat} ${level.servingCell}`)
   const compared = [...byCell.values()].flatMap((ofCell) =>
     compareInCell(ofCell, deviceId).map(({ rsrpDbm, neighboursDbm, ...others }) => ({
@@ -124,4 +140,24 @@ async function comparedCells(questdb: QuestdbSql, votes: RadioVotes, deviceId: s
     })),
   )
   return compared.sort((a, b) => a.differenceDb - b.differenceDb || (a.h3 < b.h3 ? -1 : 1))
+}
+
+/** The levels of devices that the organization has, from the time since their last transfer to it. As the comparison reads them. */
+async function ofPresentDevices(
+  ctx: Pick<FleetContext, 'pool'>,
+  { organizationId }: RadioVotes,
+  levels: readonly RadioLevel[],
+): Promise<RadioLevel[]> {
+  const owned = await ownershipOf(
+    ctx.pool,
+    organizationId,
+    levels.map(({ deviceId }) => deviceId),
+  )
+  const sinceMs = new Map(
+    [...owned].flatMap(([deviceId, intervals]) => {
+      const present = intervals.find(({ toMs }) => toMs === Number.POSITIVE_INFINITY)
+      return present ? [[deviceId, present.fromMs] as const] : []
+    }),
+  )
+  return levels.filter(({ deviceId, hourMs }) => hourMs >= (sinceMs.get(deviceId) ?? Number.POSITIVE_INFINITY))
 }

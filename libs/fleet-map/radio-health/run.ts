@@ -54,19 +54,15 @@ async function compareOrganization(
 ) {
   const claim = await claimRun(system.pool, id)
   if (claim === undefined) return { changes: 0, hasMore: false }
-  try {
-    const devices = await devicesOf(system, id)
-    const nowMs = system.clock()
-    const toMs = Math.ceil(nowMs / hourMs) * hourMs
-    const days = Math.max(1, Math.min(maxDays, historyDays))
-    const votes = { organizationId: id, fromMs: toMs - days * hoursPerDay * hourMs, toMs }
-    const healths = await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes))
-    await systemTransaction(system, (connection) => store(connection, { ...votes, toMs: nowMs }, claim, healths))
-    return { changes: healths.length, hasMore: false }
-  } catch (error) {
-    // The claim stays until it lapses, so that an organization that always fails is tried every ten minutes only.
-    throw new Error('The radios of an organization could not be compared.', { cause: error })
-  }
+  // If this fails, the claim stays until it lapses, so that an organization that always fails is tried every ten minutes only.
+  const devices = await devicesOf(system, id)
+  const nowMs = system.clock()
+  const toMs = Math.ceil(nowMs / hourMs) * hourMs
+  const days = Math.max(1, Math.min(maxDays, historyDays))
+  const votes = { organizationId: id, fromMs: toMs - days * hoursPerDay * hourMs, toMs }
+  const healths = await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes))
+  await systemTransaction(system, (connection) => store(connection, { ...votes, toMs: nowMs }, claim, healths))
+  return { changes: healths.length, hasMore: false }
 }
 
 const devicesOf = (system: SystemContext, organizationId: string): Promise<ComparedDevice[]> =>

@@ -84,6 +84,27 @@ export async function cellsOfDevice(
   return rows.map(([cell]) => h3OfLong(cell))
 }
 
+/** Of these H3 cells, those with the fewest votes of all modems, as many as have at most `maxVotes` together. */
+export async function cellsWithin(
+  questdb: QuestdbSql,
+  votes: RadioVotes,
+  { h3, maxVotes }: { h3: readonly string[]; maxVotes: number },
+): Promise<string[]> {
+  if (h3.length === 0) return []
+  const { where, values } = condition(votes)
+  const rows = await questdb.queryArrays<[cell: string, votes: string]>(
+    `SELECT h3_10, count() votes FROM coverage_vote_1m WHERE ${where} AND h3_10 IN (${h3.map(longOfH3).join(', ')})
+     GROUP BY h3_10 ORDER BY votes, h3_10`,
+    values,
+  )
+  let total = 0
+  const within = rows.filter(([, count]) => {
+    total += Number(count)
+    return total <= maxVotes
+  })
+  return within.map(([cell]) => h3OfLong(cell))
+}
+
 type LevelColumns = [
   cell: string,
   rat: string,

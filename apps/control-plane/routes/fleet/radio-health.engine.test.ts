@@ -144,7 +144,7 @@ describe('GET /devices/{id}/radio-health', () => {
     await start(token, organization.id)
     await compare()
     const [again] = (await ofDevice(organization.key, weak)).body.radios
-    expect(again).toMatchObject({ status: 'unknown', sharedCells: 0, offsetDb: null })
+    expect(again).toMatchObject({ status: 'unknown', sharedCells: 0, offsetDb: null, cells: [] })
 
     await deleteDevice(api.services.pool, others[0] ?? '')
     expect((await list(organization.key, 'status=ok&status=suspect')).body.items).toHaveLength(4)

@@ -41,7 +41,7 @@ const deviceHealthSchema = z
         cells: z
           .array(cellSchema)
           .describe(
-            'Shared cells, those in which the radio is weakest first: at most 100, of the 500 places in which the device has most votes.',
+            'Shared cells, those in which the radio is weakest first: at most 100, of the 500 places in which the device has most votes, and without places in which the fleet has hundreds of thousands.',
           ),
       }),
     ),
