@@ -46,6 +46,8 @@ function readCondition(kind: AlertKind, text: (name: string) => string): Conditi
     case 'entered_place':
     case 'left_place':
       return { kind, placeId: text('placeId'), forMinutes }
+    case 'radio_fault':
+      return { kind }
     case 'data_use':
       return { kind, aboveMegabytes: Number(text('aboveMegabytes')), period: text('period') as 'day' | 'month' }
     default:
