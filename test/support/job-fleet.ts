@@ -10,6 +10,8 @@ import { masterSecret } from './ingest-process.ts'
 
 export type JobFleet = { ctx: FleetContext; organizationId: string; groupId: string; deviceIds: string[] }
 
+const devicesAtOnce = 5_000
+
 /** Creates an organization with one group of `deviceCount` routers, and a caller with all scopes. */
 export async function createJobFleet(pool: Pool, deviceCount: number, clock = Date.now): Promise<JobFleet> {
   const organizationId = newId()
@@ -26,17 +28,23 @@ export async function createJobFleet(pool: Pool, deviceCount: number, clock = Da
       groupId,
       organizationId,
     ])
-    const { rows } = await connection.query<{ id: string }>(
-      `INSERT INTO device (id, organization_id, serial, name, model, status)
-       SELECT uuidv7(), $1, 'R' || n, 'Router ' || n, 'RX400', 'online' FROM generate_series(1, $2) n RETURNING id`,
-      [organizationId, deviceCount],
-    )
-    await connection.query(
-      `INSERT INTO device_group_member (organization_id, group_id, device_id)
-       SELECT $1, $2, id FROM device WHERE organization_id = $1`,
-      [organizationId, groupId],
-    )
-    return rows.map(({ id }) => id)
+    const ids: string[] = []
+    // In parts, because all routers at once take longer than a statement may when the machine is busy.
+    while (ids.length < deviceCount) {
+      const { rows } = await connection.query<{ id: string }>(
+        `WITH made AS (
+           INSERT INTO device (id, organization_id, serial, name, model, status)
+           SELECT uuidv7(), $1, 'R' || n, 'Router ' || n, 'RX400', 'online' FROM generate_series($3::int + 1, $4::int) n
+           RETURNING id
+         ), joined AS (
+           INSERT INTO device_group_member (organization_id, group_id, device_id) SELECT $1, $2, id FROM made
+         )
+         SELECT id FROM made`,
+        [organizationId, groupId, ids.length, Math.min(ids.length + devicesAtOnce, deviceCount)],
+      )
+      for (const { id } of rows) ids.push(id)
+    }
+    return ids
   })
   const ctx: FleetContext = {
     pool,
