@@ -11,7 +11,7 @@ import { createEdgeClient } from './edge-client.ts'
 import { runFleetRouter } from './fleet-router.ts'
 import { SetupRefused, setUpDemo } from './fleet-setup.ts'
 import { createLog } from './log.ts'
-import { makeRoster } from './world/roster.ts'
+import { makeRoster, type RouterSpec } from './world/roster.ts'
 
 // The token, the config with its secrets and the positions are only for the user of the agent.
 process.umask(0o077)
@@ -19,6 +19,8 @@ process.umask(0o077)
 // The demo fleet: many simulated routers in one process, each with the agent of agent.ts.
 const startEveryMs = 80
 const saveEveryMs = 30_000
+/** How much longer a long history is: a day by default. */
+const longHistory = 12
 
 // Early garbage collection of old objects: less memory for many routers, at no measurable cost.
 setFlagsFromString('--optimize-for-size')
@@ -37,7 +39,12 @@ process.once('disconnect', () => stopping.abort())
 
 await mkdir(folder, { recursive: true, mode: 0o700 })
 const progressFile = join(folder, 'fleet.json')
-const historyFromMs = Math.max(systemClock() - config.HISTORY_MINUTES * 60_000, await sampledUntil())
+const startedAtMs = systemClock()
+const sampledUntilMs = await sampledUntil()
+const historyFromMs = (spec: RouterSpec) => {
+  const minutes = config.HISTORY_MINUTES * (spec.hasLongHistory ? longHistory : 1)
+  return Math.max(startedAtMs - minutes * 60_000, sampledUntilMs)
+}
 if (config.API_KEY !== undefined) await prepare(config.API_KEY)
 
 const routers = specs.map(async (spec, index) => {
@@ -56,7 +63,7 @@ const routers = specs.map(async (spec, index) => {
           signal: stop,
         }),
       enrollmentKey: config.ENROLLMENT_KEY,
-      historyFromMs,
+      historyFromMs: historyFromMs(spec),
       reportEveryMs: config.REPORT_EVERY_MS,
       clock: systemClock,
       log: routerLog,

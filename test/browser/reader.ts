@@ -26,6 +26,9 @@ export type ReaderOptions = BrowserContextOptions & {
   expectedStatuses?: readonly number[]
 }
 
+/** How long an action waits for its element. Beside other browsers, a page that draws in software is slow. */
+const waitsMs = 60_000
+
 const fileTypes = new Set(['document', 'script', 'stylesheet', 'font', 'image'])
 const storageKey = 'routerfleet.apiKey'
 
@@ -33,6 +36,7 @@ const storageKey = 'routerfleet.apiKey'
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
   const { key, before, expectedStatuses = [], otherOrigins = [], ...contextOptions } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
+  context.setDefaultTimeout(waitsMs)
   const page = await context.newPage()
   const problems: string[] = []
   const answers: Promise<string>[] = []

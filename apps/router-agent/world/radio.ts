@@ -26,6 +26,9 @@ const noiseDbm = -125
 const transmitDbm = 18 + 15 - 11
 const reachDegrees = 0.5
 
+/** What a router adds: `antennaLossDb` weakens every cell, as a loose cable does. */
+type Receiving = { seed: number; antennaLossDb: number }
+
 /**
  * Computes the reception at a place and time: path loss by distance (3GPP TR 36.942 urban, a lower exponent in open country
  * and over water), sector pattern, shadowing that changes over 80 m, interference from other sites. The modem stays on
@@ -36,10 +39,10 @@ export function receive(
   spot: Spot,
   alongM: number,
   atMs: number,
-  routerSeed: number,
+  { seed: routerSeed, antennaLossDb }: Receiving,
   current: number | undefined,
 ): Reception {
-  const lossDb = shadowAt(surroundings.shadows, alongM)?.lossDb ?? 0
+  const lossDb = (shadowAt(surroundings.shadows, alongM)?.lossDb ?? 0) + antennaLossDb
   const cells = surroundings.sites
     .filter((site) => isNear(site, spot))
     .map((site) => measureCell(site, surroundings.terrain, spot, alongM, lossDb))

@@ -27,6 +27,10 @@ export type RouterSpec = {
   rfEveryMs: number
   missing: MissingValue
   firmware: string
+  /** What a bad antenna or cable costs; 0 for most. */
+  antennaLossDb: number
+  /** Reports a longer history. Finding a weak antenna takes a day of it and of its neighbours. */
+  hasLongHistory: boolean
   /** Reports a fault in its system samples. */
   fault: string | undefined
   /** Battery operation: awake for some time, then off. Undefined for routers that are always on. */
@@ -36,6 +40,8 @@ export type RouterSpec = {
 const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 'int32max', 'dash', 'ninetyNine']
 const firmwares = ['4.2.0', '4.2.0', '4.2.1', '4.3.0']
 const batteryRouters = 3
+/** The vehicles with a weak antenna by number, with its loss in dB. Each has three neighbours of its operator on its line. */
+const weakAntennas: Record<number, number> = { 26: 6, 131: 7 }
 
 /** Generates the fleet: 70 % vehicles, 12 % ships, the rest fixed sites. */
 export function makeRoster(count: number, seed: number): RouterSpec[] {
@@ -43,12 +49,16 @@ export function makeRoster(count: number, seed: number): RouterSpec[] {
   const lanes = makeLanes(seed)
   const vehicles = Math.round(count * 0.7)
   const ships = Math.round(count * 0.12)
-  return Array.from({ length: count }, (_, index) => {
+  const specs = Array.from({ length: count }, (_, index) => {
     const ofClass = (lines: Line[]) => lines[index % lines.length]
     if (index < vehicles) return vehicleOn(ofClass(roads), index + 1, seed)
     if (index < vehicles + ships) return shipOn(ofClass(lanes), index - vehicles + 1, seed)
     return siteBeside(ofClass(roads), index - vehicles - ships + 1, seed)
   }).filter((spec) => spec !== undefined)
+  const weak = specs.filter(({ antennaLossDb }) => antennaLossDb > 0)
+  const isNeighbour = ({ path, homePlmn }: RouterSpec) =>
+    weak.some((one) => one.path === path && one.homePlmn === homePlmn)
+  return specs.map((spec) => ({ ...spec, hasLongHistory: isNeighbour(spec) }))
 }
 
 function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
@@ -129,7 +139,8 @@ function siteBeside(line: Line | undefined, number: number, fleetSeed: number): 
 /** Places on this line with service. Sites, depots and quays are only there. */
 function serviceOn(line: Line, seed: number): (alongM: number) => boolean {
   const surroundings = surroundingsOn(line, homeOperator(line, seed))
-  return (alongM) => receive(surroundings, spotAt(line.path, alongM), alongM, 0, seed, undefined).rat !== 'none'
+  return (alongM) =>
+    receive(surroundings, spotAt(line.path, alongM), alongM, 0, { seed, antennaLossDb: 0 }, undefined).rat !== 'none'
 }
 
 const draws = 40
@@ -166,6 +177,8 @@ function specOf(
     missing: pick(missingValues, seed, 11) ?? 'absent',
     firmware: pick(firmwares, seed, 12) ?? '4.2.0',
     sleep: undefined,
+    antennaLossDb: (deviceClass === 'vehicle' && weakAntennas[number]) || 0,
+    hasLongHistory: false,
   }
 }
 

@@ -42,6 +42,25 @@ test('the roster has 200 routers of three classes with unique serials and depend
   }
 })
 
+test('two vehicles have a weak antenna; they and their neighbours report a long history', () => {
+  const weak = roster.filter(({ antennaLossDb }) => antennaLossDb > 0)
+  expect(weak.map(({ antennaLossDb }) => antennaLossDb)).toEqual([6, 7])
+  for (const spec of weak) {
+    const atMs = startMs + hourMs
+    const levels = (one: RouterSpec) =>
+      createSimulatedRouter(one, boot(one, startMs))
+        .collect(atMs)
+        .flatMap(({ rsrpDbm }) => (typeof rsrpDbm === 'number' && rsrpDbm > -140 ? [rsrpDbm] : []))
+    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+    // A weaker modem changes its cell at other places, so that not all of the loss is seen.
+    expect(mean(levels({ ...spec, antennaLossDb: 0 })) - mean(levels(spec))).toBeGreaterThan(spec.antennaLossDb - 2)
+    const neighbours = roster.filter(({ path, homePlmn }) => path === spec.path && homePlmn === spec.homePlmn)
+    expect(neighbours.length).toBeGreaterThanOrEqual(4)
+    expect(neighbours.every(({ hasLongHistory }) => hasLongHistory)).toBe(true)
+  }
+  expect(roster.filter(({ hasLongHistory }) => hasLongHistory).length).toBeLessThan(10)
+})
+
 test('a position is a continuous function of seed and time', () => {
   const placeOf = (spec: RouterSpec, atMs: number) => {
     const { lat, lon } = spotAt(spec.path, movementAt(spec.timetable, atMs).alongM)

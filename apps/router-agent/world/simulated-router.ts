@@ -26,7 +26,8 @@ const systemEveryMs = 60_000
 
 /** Generates the samples of one simulated router from one boot to the next. */
 export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): SampleSource {
-  const { seed, surroundings } = spec
+  const { seed, surroundings, antennaLossDb } = spec
+  const ofSecond = { seed: seed + 1, antennaLossDb: 0 }
   // Far from the coast, ships report by satellite. Their cellular samples then report no service.
   const hasSatellite = spec.deviceClass === 'ship'
   const phaseMs = Math.floor(uniform(seed, 20) * 10) * secondMs
@@ -57,11 +58,11 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
     const measure = isDue(isHistory ? Math.max(historyRfEveryMs, spec.rfEveryMs) : spec.rfEveryMs, ts)
     if (measure || !reception) {
       const current = reception?.serving ? cellIdentity(reception.serving) : undefined
-      reception = receive(surroundings, spot, movement.alongM, ts, seed, current)
+      reception = receive(surroundings, spot, movement.alongM, ts, { seed, antennaLossDb }, current)
       if (measure) taken.push({ ...readModem(reception, ts, spec.missing, seed), ...first })
       if (spec.second) {
         const held = secondReception?.serving ? cellIdentity(secondReception.serving) : undefined
-        secondReception = receive(spec.second.surroundings, spot, movement.alongM, ts, seed + 1, held)
+        secondReception = receive(spec.second.surroundings, spot, movement.alongM, ts, ofSecond, held)
         if (measure) taken.push({ ...readModem(secondReception, ts, spec.missing, seed + 1), ...second })
       }
     }

@@ -7,13 +7,17 @@ const nightlyHour = 2
 
 /** SQL: the start of the last night. */
 const nightStart = `(date_trunc('day', (now() AT TIME ZONE 'UTC') - interval '${nightlyHour} hours') + interval '${nightlyHour} hours') AT TIME ZONE 'UTC'`
-const isDue = `(run.requested_at IS NOT NULL OR coalesce(run.finished_at, o.created_at) < ${nightStart})`
+/** On its first day, an organization is compared often: its first routers are being installed, and there are few votes to read. */
+const newFor = "interval '1 day'"
+const newEvery = "interval '10 minutes'"
+const isDue = `(run.requested_at IS NOT NULL OR coalesce(run.finished_at, o.created_at) < ${nightStart}
+  OR (o.created_at > now() - ${newFor} AND coalesce(run.finished_at, o.created_at) < now() - ${newEvery}))`
 const isFree = `(run.claimed_at IS NULL OR run.claimed_at < now() - ${claimLasts})`
 
 /** An organization whose radios are to be compared, with the name of its plan. */
 export type DueOrganization = { id: string; plan: string }
 
-/** The organizations whose comparison was requested, or did not finish since the start of the last night. */
+/** The organizations whose comparison was requested, or did not finish since the start of the last night or, if new, lately. */
 export async function dueOrganizations(pool: Pool): Promise<DueOrganization[]> {
   const { rows } = await pool.query<DueOrganization>(
     `SELECT o.id, o.plan FROM organization o LEFT JOIN radio_health_run run ON run.organization_id = o.id
@@ -25,9 +29,10 @@ export async function dueOrganizations(pool: Pool): Promise<DueOrganization[]> {
 /** Claims the comparison of an organization for this worker. Returns the time of the claim, or undefined if another worker has it. */
 export async function claimRun(pool: Pool, organizationId: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ claimed: string }>(
-    `INSERT INTO radio_health_run AS run (organization_id, claimed_at) VALUES ($1, now())
-     ON CONFLICT (organization_id) DO UPDATE SET claimed_at = excluded.claimed_at WHERE ${isFree}
-       AND (run.requested_at IS NOT NULL OR coalesce(run.finished_at, '-infinity') < ${nightStart})
+    `INSERT INTO radio_health_run AS run (organization_id, claimed_at)
+     SELECT o.id, now() FROM organization o WHERE o.id = $1
+     ON CONFLICT (organization_id) DO UPDATE SET claimed_at = excluded.claimed_at
+       WHERE ${isFree} AND EXISTS (SELECT FROM organization o WHERE o.id = run.organization_id AND ${isDue})
      RETURNING claimed_at::text AS claimed`,
     [organizationId],
   )

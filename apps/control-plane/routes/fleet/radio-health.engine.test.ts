@@ -76,11 +76,14 @@ describe('GET /fleet/radio-health', () => {
       json: { name: 'North', smartTags: ['north'] },
     })
     expect(await counted(`groupId=${group.body.id}`)).toBe(1)
-    await api.services.pool.query(
-      "UPDATE radio_health_run SET finished_at = now() - interval '2 hours' WHERE organization_id = $1",
-      [organization.id],
-    )
+    const finished = (sql: string) =>
+      api.services.pool.query(`UPDATE radio_health_run SET finished_at = ${sql} WHERE organization_id = $1`, [
+        organization.id,
+      ])
+    await finished("now() - interval '2 hours'")
     expect(await counted('sinceMinutes=60')).toBe(0)
+    // Otherwise the next test would compare the organization again.
+    await finished('now()')
   })
 
   test('200 compares by PCI and channel without a cell identity, and not at all without both', async () => {
@@ -185,6 +188,23 @@ describe('POST /orgs/{orgId}/radio-health-runs', () => {
     expect(asOf).not.toBeNull()
     await compare()
     expect((await list(key)).body.asOf).toBe(asOf)
+  })
+
+  test('on its first day, an organization is compared every ten minutes', async () => {
+    const { id, key } = await api.newOrganization({ plan: 'pro' })
+    const comparedAt = async () => {
+      await compare()
+      return (await list(key)).body.asOf
+    }
+    const set = (assignment: string) => api.services.pool.query(assignment, [id])
+    await set("UPDATE organization SET created_at = now() - interval '9 minutes' WHERE id = $1")
+    expect(await comparedAt()).toBeNull()
+    await set("UPDATE organization SET created_at = now() - interval '11 minutes' WHERE id = $1")
+    const first = await comparedAt()
+    expect(first).not.toBeNull()
+    expect(await comparedAt()).toBe(first)
+    await set("UPDATE radio_health_run SET finished_at = now() - interval '11 minutes' WHERE organization_id = $1")
+    expect(Date.parse(await comparedAt())).toBeGreaterThanOrEqual(Date.parse(first))
   })
 
   test('403 without the scope or coverage, 404 for another organization', async () => {

@@ -1,21 +1,31 @@
-import type { Device } from '../../api/schemas.ts'
+import type { Device, RadioHealth } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
+import { offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { Chips } from '../../components/table.tsx'
 import { organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
+
+/** What the table knows beside the devices: the weakest radio of each device that has one; undefined while unknown. */
+export type WeakRadios = ReadonlyMap<string, RadioHealth> | undefined
 
 /** A column of the device table. `sort` is the key by which the service sorts it. */
 export type DeviceColumn = {
   key: string
   title: string
-  cell: (device: Device) => preact.ComponentChildren
+  cell: (device: Device, weakRadios: WeakRadios) => preact.ComponentChildren
   sort?: string
   /** Hidden on narrow screens. */
   optional?: boolean
 }
 
 const time = (value: string | null) => (value ? <span title={moment(value)}>{ago(value)}</span> : 'Never')
+
+/** The key of the column that needs the weak radios. */
+export const antennaKey = 'antenna'
+
+const antennaText = (weak: RadioHealth | undefined): string =>
+  weak ? `${radioStatusText[weak.status]}, ${offsetText(weak.offsetDb)}` : '–'
 
 /** All columns; the first is always shown. */
 export const deviceColumns: readonly DeviceColumn[] = [
@@ -65,11 +75,12 @@ export const deviceColumns: readonly DeviceColumn[] = [
       ),
     optional: true,
   },
+  { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
   { key: 'added', title: 'Added', sort: 'createdAt', cell: ({ createdAt }) => time(createdAt), optional: true },
   { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
 ]
 
-const shownByDefault = ['name', 'status', 'serial', 'model', 'tags', 'firmware', 'lastSeen']
+const shownByDefault = ['name', 'status', 'serial', 'model', 'tags', 'firmware', antennaKey, 'lastSeen']
 
 /** Returns the columns that the address names, or those of a new visitor. */
 export const columnsIn = (named: string | undefined): DeviceColumn[] => {

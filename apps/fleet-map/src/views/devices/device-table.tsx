@@ -1,6 +1,9 @@
+import { all } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
+import { useResource } from '../../components/resource.ts'
+import { organizationId } from '../../state/session.ts'
 import { setParams } from '../../state/url.ts'
-import type { DeviceColumn } from './device-columns.tsx'
+import { antennaKey, type DeviceColumn, type WeakRadios } from './device-columns.tsx'
 import css from './devices.module.css'
 
 type DeviceTableProps = {
@@ -15,6 +18,7 @@ type DeviceTableProps = {
 export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: DeviceTableProps) {
   const ids = devices.map(({ id }) => id)
   const chosen = ids.filter(isChosen).length
+  const weakRadios = useWeakRadios(columns.some(({ key }) => key === antennaKey))
   return (
     <div class="card table-frame">
       <table class="table">
@@ -50,7 +54,7 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
               </td>
               {columns.map(({ key, optional, cell }) => (
                 <td key={key} class={optional ? 'optional' : ''}>
-                  {cell(device)}
+                  {cell(device, weakRadios)}
                 </td>
               ))}
             </tr>
@@ -59,6 +63,19 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
       </table>
     </div>
   )
+}
+
+const radiosEveryMs = 60_000
+
+/** Reads which devices have a weak radio. The list begins with the weakest, which stands for a device of several modems. */
+function useWeakRadios(isWanted: boolean): WeakRadios {
+  const orgId = organizationId.value
+  const { value } = useResource(
+    JSON.stringify(['weak radios', orgId, isWanted]),
+    async () => (isWanted ? all('/fleet/radio-health', { orgId, status: ['fault', 'suspect'] }) : []),
+    { everyMs: isWanted ? radiosEveryMs : 0 },
+  )
+  return value && new Map(value.toReversed().map((radio) => [radio.deviceId, radio]))
 }
 
 /** Sorts by the column: first ascending, then descending, then newest first again. */
