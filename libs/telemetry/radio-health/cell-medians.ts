@@ -1,3 +1,4 @@
+import { takeSteps } from '#core/steps'
 import { createRadioComparison, type RadioHealth } from './radio-health.ts'
 import type { Radio } from './roster.ts'
 import type { HourWindow } from './shared-cells.ts'
@@ -52,5 +53,5 @@ export function compareMedians(
   }
   const comparison = createRadioComparison(radios, window)
   for (const cell of cells.values()) comparison.addCell({ length: cell.radios.length, ...cell })
-  return comparison.healthOfAll()
+  return takeSteps(comparison.healthOfAll())
 }

@@ -1,12 +1,16 @@
+import type { Steps } from '#core/steps'
 import { startsByRank } from './offsets.ts'
 import type { Roster } from './roster.ts'
 import { type CellLevels, isLastAt, rankAt } from './shared-cells.ts'
+
+/** Entries that are read in one step. */
+const entriesPerStep = 1_000_000
 
 /**
  * Returns by rank how many other devices were in the shared cells of a radio. `firsts` is memory for the first entry of each cell
  * of each radio, one for each entry.
  */
-export function countComparedDevices(cells: CellLevels, roster: Roster, firsts: Uint32Array): Uint32Array {
+export function* countComparedDevices(cells: CellLevels, roster: Roster, firsts: Uint32Array): Steps<Uint32Array> {
   const { radios, deviceOf, devices } = roster
   const starts = startsByRank(cells, radios.length)
   const next = starts.slice()
@@ -18,7 +22,9 @@ export function countComparedDevices(cells: CellLevels, roster: Roster, firsts: 
     if (isLastAt(cells, entry)) first = entry + 1
   }
   const seenBy = new Uint32Array(devices)
-  return Uint32Array.from(radios, (_, rank) => {
+  const counts = new Uint32Array(radios.length)
+  let read = 0
+  for (let rank = 0; rank < radios.length; rank++) {
     const mark = rank + 1
     let others = 0
     seenBy[deviceOf[rank] ?? 0] = mark
@@ -29,9 +35,14 @@ export function countComparedDevices(cells: CellLevels, roster: Roster, firsts: 
           seenBy[device] = mark
           others++
         }
+        read++
         if (isLastAt(cells, entry)) break
       }
     }
-    return others
-  })
+    counts[rank] = others
+    if (read < entriesPerStep) continue
+    yield
+    read = 0
+  }
+  return counts
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '#core/steps'
 import { medianOf, sortedMedian } from './median.ts'
 import { createNeighbours } from './neighbours.ts'
 import type { Roster } from './roster.ts'
@@ -7,6 +8,8 @@ import { type CellLevels, hundredths, isLastAt, rankAt } from './shared-cells.ts
 export const minKnownCells = 10
 /** Devices of a model from which its own offset is known. */
 const minModelDevices = 5
+/** Levels that are compared in one step. */
+const levelsPerStep = 20_000
 /** A radio that is weaker than this is corrected where it is a neighbour. */
 const weakBelowDb = -1.5
 /** The first comparison and two with corrections. On real drives, more rounds change nothing. */
@@ -53,9 +56,13 @@ function createComparison(cells: CellLevels, { radios, deviceOf }: Roster, value
     }
   }
 
-  return (corrections: Float64Array): Differences => {
+  return function* (corrections: Float64Array): Steps<Differences> {
     const next = starts.slice()
-    for (let from = 0, to = 0; from < length; from = to) {
+    for (let from = 0, to = 0, pauseAt = levelsPerStep; from < length; from = to) {
+      if (from >= pauseAt) {
+        yield
+        pauseAt = from + levelsPerStep
+      }
       while (!isLastAt(cells, to)) to++
       const count = ++to - from
       readNeighbours(from, count, corrections)
@@ -67,7 +74,13 @@ function createComparison(cells: CellLevels, { radios, deviceOf }: Roster, value
         next[rank] = at + 1
       }
     }
-    for (let rank = 0; rank < radios.length; rank++) of(rank).sort()
+    for (let rank = 0, sorted = 0; rank < radios.length; rank++) {
+      of(rank).sort()
+      sorted += countOf(rank)
+      if (sorted < levelsPerStep) continue
+      yield
+      sorted = 0
+    }
     return { countOf, of }
   }
 }
@@ -102,10 +115,10 @@ function modelOffsetsOf({ radios, deviceOf }: Roster, medians: Float64Array): Fl
  * down, so that others look weak less often. Further rounds correct both by what the round before found. `values` is memory for
  * the differences, one for each entry.
  */
-export function offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Offsets {
+export function* offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Steps<Offsets> {
   const compare = createComparison(cells, roster, values)
   const corrections = new Float64Array(roster.radios.length)
-  let differences = compare(corrections)
+  let differences = yield* compare(corrections)
   for (let round = 1; ; round++) {
     const medians = mediansOf(differences, corrections.length)
     const modelOffsets = modelOffsetsOf(roster, medians)
@@ -115,6 +128,6 @@ export function offsetsOf(cells: CellLevels, roster: Roster, values: Float32Arra
       const isWeak = median - modelOffset <= weakBelowDb * hundredths
       corrections[rank] = isWeak ? median : modelOffset
     }
-    differences = compare(corrections)
+    differences = yield* compare(corrections)
   }
 }

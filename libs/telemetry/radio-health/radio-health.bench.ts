@@ -72,9 +72,17 @@ for (let first = 0; first + depotDevices <= devices; first += depotDevices) {
   comparison.addCell(columns)
 }
 console.log(`${devices} devices, ${medians} medians read: ${cpuS()} s of CPU`)
-const found = comparison.healthOfAll()
+const steps = comparison.healthOfAll()
+let longestMs = 0
+let step: ReturnType<typeof steps.next>
+do {
+  const startedMs = performance.now()
+  step = steps.next()
+  longestMs = Math.max(longestMs, performance.now() - startedMs)
+} while (!step.done)
+const found = step.value
 const count = (status: string) => found.filter((radio) => radio.status === status).length
 console.log(
-  `health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory`,
+  `health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory, longest step ${longestMs.toFixed(0)} ms`,
 )
 console.log(['fault', 'suspect', 'ok', 'unknown'].map((status) => `${status} ${count(status)}`).join(', '))

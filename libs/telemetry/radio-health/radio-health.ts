@@ -1,3 +1,4 @@
+import type { Steps } from '#core/steps'
 import { countComparedDevices } from './compared-devices.ts'
 import { medianInterval } from './interval.ts'
 import { sortedMedian } from './median.ts'
@@ -28,10 +29,12 @@ export type RadioHealth = Radio & {
 
 type Offset = { offsetDb: number; offsetLowDb: number; offsetHighDb: number }
 
-/** Reads the shared cells of one organization, one after the other, and then returns the health of its radios, worst first. */
-export type RadioComparison = { addCell(columns: CellColumns): void; healthOfAll(): RadioHealth[] }
+/** Reads the shared cells of one organization, one after the other, and then finds the health of its radios, worst first. */
+export type RadioComparison = { addCell(columns: CellColumns): void; healthOfAll(): Steps<RadioHealth[]> }
 
 const hoursPerDay = 24
+/** Radios whose interval is found in one step. */
+const radiosPerStep = 50
 const msPerDay = 86_400_000
 /** Measurements of the same hour err together: with fewer hours than this, the interval is wider by the factor. */
 const minHours = 3
@@ -81,11 +84,11 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
 
   return {
     addCell,
-    healthOfAll() {
+    *healthOfAll() {
       // Both lists are large, and the first one is not needed any more when the second one is written.
       const memory = new ArrayBuffer(cells.length * Uint32Array.BYTES_PER_ELEMENT)
-      const comparedDevices = countComparedDevices(cells, roster, new Uint32Array(memory))
-      const { differences, modelOffsets } = offsetsOf(cells, roster, new Float32Array(memory))
+      const comparedDevices = yield* countComparedDevices(cells, roster, new Uint32Array(memory))
+      const { differences, modelOffsets } = yield* offsetsOf(cells, roster, new Float32Array(memory))
       const healthOf = (radio: Radio, rank: number): RadioHealth => {
         const modelOffset = modelOffsets[rank] ?? Number.NaN
         const facts = {
@@ -100,7 +103,12 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
         const status = statusOf(offset, facts.sharedCells)
         return { ...facts, ...offset, status, sinceAtMs: status === 'ok' ? null : sinceAtMsOf(rank) }
       }
-      return roster.radios.map(healthOf).sort(worstFirst)
+      const healths: RadioHealth[] = []
+      for (const [rank, radio] of roster.radios.entries()) {
+        healths.push(healthOf(radio, rank))
+        if (rank % radiosPerStep === 0) yield
+      }
+      return healths.sort(worstFirst)
     },
   }
 }
