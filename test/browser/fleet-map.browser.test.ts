@@ -783,3 +783,28 @@ test('never draws tiles of another organization after the reader chose one', { t
 })
 
 testWorldMap(session)
+
+test('shows the weak antennas on the overview, on the page of the device and in the table', {
+  timeout: 4 * minute,
+}, async () => {
+  const { call, adminKey, organizationId } = product()
+  const weakRouters = async () => {
+    await call('POST', `/orgs/${organizationId}/radio-health-runs`, undefined, adminKey)
+    const { items } = await call<{ items: { deviceName: string }[] }>('GET', '/fleet/radio-health?status=fault')
+    return items.map(({ deviceName }) => deviceName).sort()
+  }
+  await expect
+    .poll(weakRouters, { timeout: 3 * minute, interval: 3_000 })
+    .toEqual(['Truck 131 Rotterdam–Arnhem', 'Van 026 München'])
+
+  // A busy machine limits the reads of the many cards, which are then repeated.
+  const { page } = await read('#/overview', { expectedStatuses: [429] })
+  await page.getByRole('region', { name: 'Weak antennas' }).getByRole('link', { name: 'Van 026 München' }).click()
+  await page.getByRole('region', { name: 'Radio health' }).getByText('Weak antenna').waitFor()
+  await page.getByRole('link', { name: 'Devices', exact: true }).first().click()
+  await page.getByLabel('Search by name').fill('Van 026')
+  await page
+    .getByRole('row', { name: /Van 026/ })
+    .getByText(/^Weak antenna, −\d/)
+    .waitFor()
+})

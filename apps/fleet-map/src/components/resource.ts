@@ -26,16 +26,19 @@ export function useResource<Value>(
   useEffect(() => {
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isKnown = false
     const once = async () => {
       let nextMs = everyMs
       try {
         const value = await read(abort.signal)
+        isKnown = true
         if (!abort.signal.aborted) setState({ key, value })
       } catch (error) {
         if (abort.signal.aborted) return
         const refusal = error instanceof ApiError ? error : new ApiError(0, 'error', String(error))
         setState((before) => (before.key === key ? { ...before, error: refusal } : { key, error: refusal }))
-        if (isPassing(refusal)) nextMs = Math.max(everyMs, retryMs, (refusal.retryAfterS ?? 0) * 1_000)
+        // An empty part of the page is filled as soon as possible; an old value can wait for its turn.
+        if (isPassing(refusal)) nextMs = Math.max(isKnown ? everyMs : 0, retryMs, (refusal.retryAfterS ?? 0) * 1_000)
       }
       if (nextMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? nextMs * 6 : nextMs)
     }

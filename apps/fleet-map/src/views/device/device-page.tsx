@@ -104,7 +104,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
             </dl>
           </section>
           <div class="card panel">
-            <SignalNow onMap={onMap.value} />
+            <SignalNow onMap={onMap.value} isLoading={onMap.loading} />
           </div>
           <div class="card panel">
             <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />

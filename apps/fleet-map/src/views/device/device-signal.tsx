@@ -25,15 +25,26 @@ function placeOf({ alignment, ts }: NonNullable<FleetDevice['signal']>, fix: Fle
   return alignmentLabel[alignment ?? 'none'] ?? alignment ?? ''
 }
 
+type SignalNowProps = {
+  onMap: FleetDevice | undefined
+  modem?: Modem | undefined
+  /** Whether the service has not answered yet. */
+  isLoading: boolean
+}
+
 /** Shows the newest measurement of a modem, by default the active one: what limits it, and the accuracy of its position. */
-export function SignalNow({ onMap, modem }: { onMap: FleetDevice | undefined; modem?: Modem | undefined }) {
+export function SignalNow({ onMap, modem, isLoading }: SignalNowProps) {
   const signal = modem ?? onMap?.signal
   const isOld = signal ? Date.now() - Date.parse(signal.ts) > silenceMs : false
   if (!signal)
     return (
       <section>
         <h2>Signal</h2>
-        <p class="label">No signal reported in this time range.</p>
+        {isLoading ? (
+          <Loading rows={4} label="Loading the signal" />
+        ) : (
+          <p class="label">No signal reported in this time range.</p>
+        )}
       </section>
     )
   return (

@@ -68,7 +68,7 @@ export function DevicePanel(props: DevicePanelProps) {
       {isMissing ? null : (
         <>
           {modem ? <ModemSwitch modems={modems} reported={reported} shown={modem} /> : null}
-          <SignalNow onMap={onMap} modem={modem} />
+          <SignalNow onMap={onMap} modem={modem} isLoading={latest.loading} />
           <Charts
             radio={radio}
             deviceId={deviceId}
