@@ -22,8 +22,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The default of one second is too short for a page that renders in software beside other tests.
-    expect: { poll: { timeout: 20_000 } },
+    // The default of one second is too short for a page that renders in software or for a report, beside other tests.
+    expect: { poll: { timeout: 40_000 } },
     projects: [
       {
         extends: true,

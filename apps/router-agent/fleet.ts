@@ -19,8 +19,8 @@ process.umask(0o077)
 // The demo fleet: many simulated routers in one process, each with the agent of agent.ts.
 const startEveryMs = 80
 const saveEveryMs = 30_000
-/** How much longer a long history is: a day by default. */
-const longHistory = 12
+/** How much longer a long history is: ten hours by default. More would delay what the routers report at the first start. */
+const longHistory = 5
 
 // Early garbage collection of old objects: less memory for many routers, at no measurable cost.
 setFlagsFromString('--optimize-for-size')

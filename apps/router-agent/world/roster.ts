@@ -29,7 +29,7 @@ export type RouterSpec = {
   firmware: string
   /** What a bad antenna or cable costs; 0 for most. */
   antennaLossDb: number
-  /** Reports a longer history. Finding a weak antenna takes a day of it and of its neighbours. */
+  /** Reports a longer history. Finding a weak antenna takes hours of it and of its neighbours. */
   hasLongHistory: boolean
   /** Reports a fault in its system samples. */
   fault: string | undefined
