@@ -349,7 +349,8 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     }
   })
 
-  test('200 without a layer that has more items than one response may have', async () => {
+  test('200 without a layer that has more items than one response may have', { timeout: 180_000 }, async () => {
+    // Storing and reading a quarter of a million dwells takes a minute beside many other tests.
     const organization = await api.newOrganization()
     const [deviceId] = await placeDevices(organization, [[10, 10]])
     await untilPlaced(organization, 1)
