@@ -24,7 +24,7 @@ export async function startProduct(environment: Record<string, string> = {}): Pr
   const close = async () => void (await stop())
   try {
     const product = { ...connect(access), close }
-    await until('the demo fleet moves', () => isMoving(product), 120_000)
+    await until('the demo fleet moves', () => isMoving(product), 240_000)
     return product
   } catch (cause) {
     const errors = `${logs()}\n${await readFile(join(folder, 'questdb/server.log'), 'utf8')}`
