@@ -85,13 +85,29 @@ function openFeed() {
   return { ...feed, follow }
 }
 
-/** Answers the requests that wait, and all later ones at once. */
-function releaseAll(): void {
-  isHeld = () => false
+function answerHeld(): void {
   for (const { answer } of held.splice(0)) answer()
 }
 
+/** Answers the requests that wait, and all later ones at once. */
+function releaseAll(): void {
+  isHeld = () => false
+  answerHeld()
+}
+
 const eventually = (what: string, isTrue: () => boolean) => until(what, async () => isTrue())
+
+/** Holds one whole check of all tiles. Answers what is held of a check that began before, which has already read other tiles. */
+async function holdCheck(tiles: number, path = '/'): Promise<void> {
+  await eventually('all tiles were read', () => new Set(asked.map(({ tile }) => tile)).size === tiles)
+  isHeld = (sought) => sought.startsWith(path)
+  await eventually('all tiles are asked for', () => {
+    if (held.length === tiles) return true
+    answerHeld()
+    return false
+  })
+}
+
 const last = () => pictures.at(-1) ?? []
 const isDrawnAt = ({ lat, lon }: Place) => last().some((item) => Math.hypot(item.lat - lat, item.lon - lon) < 0.1)
 
@@ -118,8 +134,7 @@ test('draws a device that moves to another tile in exactly one place, in every p
     { lat: -50, lon: 100 },
     { lat: 10, lon: 10 },
   ]) {
-    isHeld = () => true
-    await eventually('all tiles are asked for', () => held.length === 16)
+    await holdCheck(16)
     devices = { van: moved }
     releaseAll()
     await eventually('the van is drawn in its new place', () => isDrawnAt(moved))
@@ -170,8 +185,7 @@ test('clears the picture when other tiles are followed, and ignores later respon
   feed.follow(url)
   feed.look(world, 1)
   await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
-  isHeld = (path) => path.startsWith('/1/')
-  await eventually('a check is under way', () => held.length === 4)
+  await holdCheck(4, '/1/')
   devices = { van: { lat: 0, lon: 0 } }
   feed.follow(url.replace('{z}', 'empty/{z}'))
   expect(last()).toEqual([])

@@ -1,6 +1,6 @@
-import { type CellMedian, compareMedians, sharedCellOf } from '#telemetry/radio-health/cell-medians'
 import { medianOf } from '#telemetry/radio-health/median'
 import type { RadioHealth } from '#telemetry/radio-health/radio-health'
+import { type CellMedian, compareMedians, sharedCellOf } from '#test/cell-medians'
 import { createDraw } from '#test/draw'
 import { placedDrives } from '#test/forecast-drives'
 

@@ -40,7 +40,7 @@ export type RouterSpec = {
 const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 'int32max', 'dash', 'ninetyNine']
 const firmwares = ['4.2.0', '4.2.0', '4.2.1', '4.3.0']
 const batteryRouters = 3
-/** The vehicles with a weak antenna by number, with its loss in dB. Each has three neighbours of its operator on its line. */
+/** The vehicles with a weak antenna by number, with its loss in dB. In a fleet of 200, each has three neighbours of its operator on its line. */
 const weakAntennas: Record<number, number> = { 26: 6, 131: 7 }
 
 /** Generates the fleet: 70 % vehicles, 12 % ships, the rest fixed sites. */

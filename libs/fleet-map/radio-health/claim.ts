@@ -17,11 +17,12 @@ const isFree = `(run.claimed_at IS NULL OR run.claimed_at < now() - ${claimLasts
 /** An organization whose radios are to be compared, with the name of its plan. */
 export type DueOrganization = { id: string; plan: string }
 
-/** The organizations whose comparison was requested, or did not finish since the start of the last night or, if new, lately. */
-export async function dueOrganizations(pool: Pool): Promise<DueOrganization[]> {
+/** The organizations, except those of `plansWithout`, whose comparison was requested, or did not finish since the start of the last night or, if new, lately. */
+export async function dueOrganizations(pool: Pool, plansWithout: readonly string[]): Promise<DueOrganization[]> {
   const { rows } = await pool.query<DueOrganization>(
     `SELECT o.id, o.plan FROM organization o LEFT JOIN radio_health_run run ON run.organization_id = o.id
-     WHERE ${isDue} AND ${isFree} ORDER BY run.requested_at, o.id`,
+     WHERE o.plan <> ALL ($1::text[]) AND ${isDue} AND ${isFree} ORDER BY run.requested_at, o.id`,
+    [plansWithout],
   )
   return rows
 }

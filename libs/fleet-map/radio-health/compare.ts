@@ -1,4 +1,4 @@
-import { takeStepsBesideOthers } from '#core/steps'
+import { takeInSlices } from '#core/slices'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { levelsOfSlice, type RadioLevel, type RadioVotes, radioVoters } from '#questdb/votes/radio-cells'
 import { createRadioComparison, type RadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
@@ -38,7 +38,7 @@ export async function compareRadios(
       return radio !== undefined && startMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined
     })
   }
-  return takeStepsBesideOthers(comparison.healthOfAll())
+  return takeInSlices(comparison.healthOfAll())
 }
 
 const isSameCell = (a: RadioLevel, b: RadioLevel): boolean =>

@@ -2,7 +2,7 @@ import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { tryInOrder } from '#core/try-in-order'
 import type { SystemContext } from '#fleet/context'
 import { intervalsSql } from '#fleet/devices/ownership'
-import { type Plans, planNamed } from '#fleet/organizations/plans'
+import { type Plan, type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import { epochMs, queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
@@ -20,6 +20,8 @@ const rowsAtOnce = 5_000
 /** No organization's turn starts after this time in one round. */
 const roundMs = 60_000
 
+const canCompare = ({ coverage, fleetGps }: Plan): boolean => coverage && fleetGps
+
 /**
  * Compares the radios of the organizations that requested it, and of all others once a night, in turns of organizations. Only those
  * whose plan has coverage. Several workers may run it: each claims an organization. Returns the number of compared radios.
@@ -29,11 +31,13 @@ export async function compareDueRadios(
   copies: readonly QuestdbSql[],
   rounds: FairRounds = createFairRounds(),
 ): Promise<number> {
-  const due = await dueOrganizations(system.pool)
+  const plansWithout = Object.keys(system.plans).filter((name) => !canCompare(planNamed(system.plans, name)))
+  const due = await dueOrganizations(system.pool, plansWithout)
   const planned = new Map(
     due.flatMap((organization) => {
-      const { coverage, fleetGps, historyDays } = planNamed(system.plans, organization.plan)
-      return coverage && fleetGps ? [[organization.id, { ...organization, historyDays }] as const] : []
+      // A plan that the file no longer contains is the free one.
+      const plan = planNamed(system.plans, organization.plan)
+      return canCompare(plan) ? [[organization.id, { ...organization, historyDays: plan.historyDays }] as const] : []
     }),
   )
   return rounds.run({

@@ -1,4 +1,4 @@
-import type { Steps } from '#core/steps'
+import type { Steps } from '#core/slices'
 import { startsByRank } from './offsets.ts'
 import type { Roster } from './roster.ts'
 import { type CellLevels, isLastAt, rankAt } from './shared-cells.ts'

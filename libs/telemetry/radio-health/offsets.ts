@@ -1,4 +1,4 @@
-import type { Steps } from '#core/steps'
+import type { Steps } from '#core/slices'
 import { medianOf, sortedMedian } from './median.ts'
 import { createNeighbours } from './neighbours.ts'
 import type { Roster } from './roster.ts'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { takeSteps } from '#core/steps'
+import { type CellMedian, compareMedians, sharedCellOf, takeAtOnce } from '#test/cell-medians'
 import { createDraw } from '#test/draw'
-import { type CellMedian, compareMedians, sharedCellOf } from './cell-medians.ts'
 import { createRadioComparison, type RadioHealth } from './radio-health.ts'
 import type { Radio } from './roster.ts'
 
@@ -318,8 +317,8 @@ describe('for any medians', () => {
           if (ownCells[index]) own.addCell(ownCells[index])
           if (otherCells[index]) other.addCell(otherCells[index])
         }
-        expect(takeSteps(own.healthOfAll())).toEqual(compareMedians(anyRadios, medians, window))
-        expect(takeSteps(other.healthOfAll())).toEqual(compareMedians(anyRadios, foreign, window))
+        expect(takeAtOnce(own.healthOfAll())).toEqual(compareMedians(anyRadios, medians, window))
+        expect(takeAtOnce(other.healthOfAll())).toEqual(compareMedians(anyRadios, foreign, window))
       }),
       { numRuns: 30 },
     )

@@ -1,4 +1,4 @@
-import type { Steps } from '#core/steps'
+import type { Steps } from '#core/slices'
 import { countComparedDevices } from './compared-devices.ts'
 import { medianInterval } from './interval.ts'
 import { sortedMedian } from './median.ts'

@@ -93,6 +93,7 @@ type SendOptions = {
 /** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key or the session signs out. */
 export async function send(method: Method, path: string, options: SendOptions = {}): Promise<Response> {
   const key = options.key ?? apiKey.value
+  const session = sessionCaller.value
   // The service refuses changes with a cookie but without this header, which other sites cannot send.
   const headers: Record<string, string> = { Accept: 'application/json', 'X-Routerfleet-Page': '1', ...options.headers }
   if (key) headers.Authorization = `Bearer ${key}`
@@ -119,7 +120,9 @@ export async function send(method: Method, path: string, options: SendOptions = 
     title?: string
     errors?: { pointer: string; detail: string }[]
   }
-  if (response.status === 401 && !options.key && isSignedIn.value) {
+  // A late refusal of an earlier key or session says nothing about the present one.
+  const isPresent = key === apiKey.value && session === sessionCaller.value
+  if (response.status === 401 && !options.key && isPresent && isSignedIn.value) {
     accessWasRefused.value = true
     forgetAccess()
   }

@@ -13,7 +13,9 @@ export const RadioCard = ({ radios }: RadioCardProps) => (
     {({ items, asOf }) =>
       items.length === 0 ? (
         <p class="panel-note">
-          {asOf === null ? 'Routers are compared each night.' : 'No router is weaker than its neighbours.'}
+          {asOf === null
+            ? 'Not compared yet. Routers are compared each night, and every ten minutes on the first day.'
+            : 'No router is weaker than its neighbours.'}
         </p>
       ) : (
         <ol class={css.bars}>

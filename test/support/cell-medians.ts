@@ -1,7 +1,7 @@
-import { takeSteps } from '#core/steps'
-import { createRadioComparison, type RadioHealth } from './radio-health.ts'
-import type { Radio } from './roster.ts'
-import type { HourWindow } from './shared-cells.ts'
+import type { Steps } from '#core/slices'
+import { createRadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
+import type { Radio } from '#telemetry/radio-health/roster'
+import type { HourWindow } from '#telemetry/radio-health/shared-cells'
 
 /** The median RSRP of a modem in an H3 cell of resolution 10, on one serving cell, in the hour that begins at `hourMs`. */
 export type CellMedian = {
@@ -14,6 +14,14 @@ export type CellMedian = {
   pci: number | null
   arfcn: number | null
   rsrpDbm: number | null
+}
+
+/** Takes all steps of a computation at once. */
+export function takeAtOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
 }
 
 const msPerHour = 3_600_000
@@ -53,5 +61,5 @@ export function compareMedians(
   }
   const comparison = createRadioComparison(radios, window)
   for (const cell of cells.values()) comparison.addCell({ length: cell.radios.length, ...cell })
-  return takeSteps(comparison.healthOfAll())
+  return takeAtOnce(comparison.healthOfAll())
 }
