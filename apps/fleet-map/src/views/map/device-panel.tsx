@@ -19,6 +19,8 @@ import { ModemSwitch } from './modem-switch.tsx'
 type DevicePanelProps = {
   deviceId: string
   onMap: FleetDevice | undefined
+  /** Whether the service has not answered yet what the map shows of the device. */
+  isLoading: boolean
   radio: Resource<RadioHistory>
   sinceMinutes: number
   range: TimeRange | null
@@ -29,7 +31,7 @@ type DevicePanelProps = {
 
 /** Shows one device: status, actions, signal, charts, dwells, health and jobs. Of several modems, those of one. */
 export function DevicePanel(props: DevicePanelProps) {
-  const { deviceId, onMap, radio, sinceMinutes, range, atMs, chosenModem, onClose } = props
+  const { deviceId, onMap, isLoading, radio, sinceMinutes, range, atMs, chosenModem, onClose } = props
   const [dialog, setDialog] = useState<'reboot' | 'apply' | null>(null)
   const device = useResource(`device ${deviceId}`, (signal) => get(`/devices/${deviceId}`, { signal }), {
     everyMs: 10_000,
@@ -68,7 +70,7 @@ export function DevicePanel(props: DevicePanelProps) {
       {isMissing ? null : (
         <>
           {modem ? <ModemSwitch modems={modems} reported={reported} shown={modem} /> : null}
-          <SignalNow onMap={onMap} modem={modem} isLoading={latest.loading} />
+          <SignalNow onMap={onMap} modem={modem} isLoading={isLoading} />
           <Charts
             radio={radio}
             deviceId={deviceId}

@@ -1,10 +1,10 @@
-import type { CoverageCell, DeadZone, FleetDevice } from '../../api/schemas.ts'
+import type { CoverageCell, DeadZone } from '../../api/schemas.ts'
 import { lazyPanel } from '../../components/lazy-panel.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { boundsOf } from '../../map/surface.ts'
 import type { RadioHistory } from '../../state/trail.ts'
 import { setParams } from '../../state/url.ts'
-import type { Overview } from './fleet-data.ts'
+import type { Overview, useSelected } from './fleet-data.ts'
 import type { useMapCamera } from './map-camera.ts'
 import { type MapPlace, selectDevice } from './map-place.ts'
 import type { OwnedPlace } from './map-places.ts'
@@ -19,13 +19,13 @@ const RoutePanel = lazyPanel('Route forecast', async () => (await import('../rou
 type SelectedDeviceProps = {
   here: MapPlace
   deviceId: string
-  device: FleetDevice | undefined
+  selection: ReturnType<typeof useSelected>
   radio: Resource<RadioHistory>
-  limitedBy: string | null
 }
 
 /** The panel of the selected device, and the slider that moves along its trail. */
-export function SelectedDevice({ here, deviceId, device, radio, limitedBy }: SelectedDeviceProps) {
+export function SelectedDevice({ here, deviceId, selection, radio }: SelectedDeviceProps) {
+  const { selected: device, isLoading, limitedBy } = selection
   const { sinceMinutes } = here.filter
   const { range } = here
   const times = radio.value?.times ?? []
@@ -45,6 +45,7 @@ export function SelectedDevice({ here, deviceId, device, radio, limitedBy }: Sel
         key={deviceId}
         deviceId={deviceId}
         onMap={device}
+        isLoading={isLoading}
         radio={radio}
         sinceMinutes={sinceMinutes}
         range={range}

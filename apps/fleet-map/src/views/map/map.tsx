@@ -70,7 +70,7 @@ type FleetMapProps = { here: MapPlace; overview: Overview; found: SearchResult |
 function FleetMap({ here, overview, found }: FleetMapProps) {
   const chrome = useRef<HTMLDivElement>(null)
   const selection = useSelected(here)
-  const { selected, isLoading, limitedBy } = selection
+  const { selected, isLoading } = selection
   const deadZones = useDeadZones(here)
   const places = usePlaces(here, showsPlaces(place.value.params))
   const target = selected?.location
@@ -131,7 +131,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
           <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
         )}
         {here.deviceId ? (
-          <SelectedDevice here={here} deviceId={here.deviceId} device={selected} radio={radio} limitedBy={limitedBy} />
+          <SelectedDevice here={here} deviceId={here.deviceId} selection={selection} radio={radio} />
         ) : (
           <MapPanel
             here={here}
