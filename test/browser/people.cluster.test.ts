@@ -94,6 +94,26 @@ test('signs in with a printed link, which works once and leaves no trace', async
   await second.getByLabel('API key').waitFor()
 })
 
+/** Lets the page have the answer to "who is signed in?", which it asks for as it loads, only after it signed in. */
+const lateSession = `
+  const send = window.fetch
+  let answered
+  const signedIn = new Promise((resolve) => { answered = resolve })
+  window.fetch = async (address, init) => {
+    const response = await send(address, init)
+    if (!String(address).endsWith('/auth/session')) return response
+    if (init.method === 'POST') setTimeout(answered, 500)
+    else await signedIn.then(() => setTimeout(() => { document.title = 'The late answer is here' }, 500))
+    return response
+  }`
+
+test('stays signed in when the answer about an earlier session comes late', async () => {
+  const page = await open(await newLink(), { before: lateSession })
+  await page.getByRole('button', { name: /^Account/ }).waitFor()
+  await expect.poll(() => page.title()).toBe('The late answer is here')
+  expect(await page.getByRole('button', { name: /^Account/ }).count()).toBe(1)
+})
+
 test('leads from an empty installation to the first report of a router', async () => {
   const page = await signedIn()
   await page.getByRole('link', { name: 'Create an organization' }).click()
