@@ -28,6 +28,7 @@ import { fleetTileRoutes } from './routes/fleet/fleet-tiles.ts'
 import { placeRoutes } from './routes/fleet/places.ts'
 import { radioHealthRoutes } from './routes/fleet/radio-health.ts'
 import { savedViewRoutes } from './routes/fleet/saved-views.ts'
+import { simAdviceRoutes } from './routes/fleet/sim-advice.ts'
 import { telemetryRoutes } from './routes/fleet/telemetry.ts'
 import { firmwareRoutes } from './routes/jobs/firmware.ts'
 import { jobBatchRoutes } from './routes/jobs/job-batches.ts'
@@ -82,6 +83,7 @@ export const routes: readonly Route[] = [
   ...telemetryRoutes,
   ...fleetRoutes,
   ...radioHealthRoutes,
+  ...simAdviceRoutes,
   ...fleetTileRoutes,
   ...savedViewRoutes,
   ...deviceEdgeRoutes,

@@ -30,6 +30,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     position: ['geo', 'report'],
     coverage: ['geo', 'report'],
     'radio-health': [],
+    'sim-advice': [],
   },
   'telemetry-log': {
     '': [],
@@ -55,7 +56,8 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     views: [],
     towns: [],
     selection: ['', 'live'],
-    'radio-health': [''],
+    'sim-advice': [''],
+    'radio-health': ['', 'sim-advice'],
     coverage: ['', 'places', 'towns'],
     dwells: ['', 'live', 'places', 'towns'],
     gps: ['', 'live', 'places', 'selection', 'coverage', 'dwells'],

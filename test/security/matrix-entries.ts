@@ -233,6 +233,7 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/signal-trend': { foreign: 'own' },
   'GET /fleet/operators': { foreign: 'own' },
   'GET /fleet/radio-health': { foreign: 'own' },
+  'GET /fleet/sim-advice': { foreign: 'own' },
   'GET /devices/{id}/radio-health': { id: 'deviceId' },
   'POST /orgs/{orgId}/radio-health-runs': {
     createsNothing: 'While a comparison waits or runs, there is no second one.',

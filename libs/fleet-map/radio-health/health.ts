@@ -42,6 +42,3 @@ export const healthColumns = `h.organization_id AS "organizationId", h.device_id
   h.offset_db AS "offsetDb", h.offset_low_db AS "offsetLowDb", h.offset_high_db AS "offsetHighDb",
   h.shared_cells AS "sharedCells", h.compared_devices AS "comparedDevices", h.model,
   h.model_offset_db AS "modelOffsetDb", h.since_at AS "sinceAt"`
-
-/** The time that the last comparison covers. */
-export const comparedWindowSchema = z.object({ from: instantOut(), to: instantOut() })

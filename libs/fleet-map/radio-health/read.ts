@@ -1,12 +1,17 @@
 import type { FleetContext } from '#fleet/context'
 import { findDevice } from '#fleet/devices/device'
 import { ownershipOf } from '#fleet/devices/ownership'
-import { isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import { type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
-import { type DeviceQuery, mappedOrganizations, queriedGroup } from '#fleet-map/access'
+import { mappedOrganizations } from '#fleet-map/access'
+import {
+  type ComparedQuery,
+  comparedDevices,
+  comparisonFeatures,
+  type LastComparison,
+  lastComparison,
+} from '#fleet-map/last-comparison'
 import { queryEntities } from '#postgres/entities'
-import type { Connection } from '#postgres/pool'
 import type { Reader } from '#questdb/copies/readers'
 import type { QuestdbSql } from '#questdb/server/sql'
 import {
@@ -21,66 +26,37 @@ import { compareInCell } from '#telemetry/radio-health/compared-cells'
 import type { RadioStatus } from '#telemetry/radio-health/radio-health'
 import { healthColumns, type StoredHealth } from './health.ts'
 
-/** When the last comparison ended and what time it covered. */
-type LastRun = { asOf: string | null; window: { from: string; to: string } | null }
+type HealthQuery = ComparedQuery & { status?: readonly RadioStatus[] | undefined }
 
-type HealthQuery = Pick<DeviceQuery, 'orgId' | 'groupId' | 'tag'> & {
-  status?: readonly RadioStatus[] | undefined
-  /** Leaves out organizations whose last comparison ended before. */
-  sinceMinutes: number
-}
-
-const features = ['fleetGps', 'coverage'] as const
 /** The cells in which a device has most votes; those of them with the greatest differences are returned. */
 const readCells = 500
 const shownCells = 100
 /** Votes of all devices in the cells that one request compares. A depot of a large fleet has millions. */
 const maxVotes = 200_000
 
-async function lastRun(connection: Connection, organizationIds: readonly string[]): Promise<LastRun> {
-  const [run] = await queryEntities<{ asOf: string; from: string; to: string }>(
-    connection,
-    `SELECT finished_at AS "asOf", window_from AS "from", window_to AS "to" FROM radio_health_run
-     WHERE organization_id = ANY ($organizationIds::uuid[]) AND finished_at IS NOT NULL
-     ORDER BY finished_at DESC LIMIT 1`,
-    { organizationIds },
-  )
-  return run ? { asOf: run.asOf, window: { from: run.from, to: run.to } } : { asOf: null, window: null }
-}
-
 type Ordered = StoredHealth & { severity: number; offsetOrder: number; id: string }
 
 /** The radios of the caller's organizations, worst first (`fleet:read`). Throws 404 and 403. */
 export async function listRadioHealth(
   ctx: FleetContext,
-  { orgId, groupId, tag, status, sinceMinutes }: HealthQuery,
+  query: HealthQuery,
   { limit, after }: PageRequest,
-): Promise<Page<StoredHealth> & LastRun> {
-  const found = await mappedOrganizations(ctx, orgId, features)
-  const group = await queriedGroup(ctx, found, groupId)
-  const organizationIds = found
-    .map(({ organizationId }) => organizationId)
-    .filter((id) => group === undefined || id === group.organizationId)
+): Promise<Page<StoredHealth> & LastComparison> {
+  const { organizationIds, conditions, values } = await comparedDevices(ctx, query)
   if (organizationIds.length === 0) return { items: [], nextAfter: null, asOf: null, window: null }
   const [severity, offsetOrder, id] = after === undefined ? [null, null, null] : after.split('|')
-  const member = group === undefined ? '' : `AND ${isEffectiveMemberSql}`
-  const ofGroup = group && { organizationId: group.organizationId, groupId: group.id, smartTags: group.smartTags }
   return tenantTransaction(ctx, organizationIds, async (connection) => {
     const rows = await queryEntities<Ordered>(
       connection,
       `SELECT ${healthColumns}, h.severity, h.offset_order AS "offsetOrder", h.id::text AS id
        FROM device_radio_health h JOIN device d ON d.id = h.device_id AND d.organization_id = h.organization_id
        JOIN radio_health_run run ON run.organization_id = h.organization_id
-       WHERE h.organization_id = ANY ($organizationIds::uuid[]) AND d.tags @> $tags::text[] ${member}
+       WHERE h.organization_id = ANY ($organizationIds::uuid[]) AND ${conditions}
          AND ($statuses::text[] IS NULL OR h.status = ANY ($statuses::text[]))
-         AND run.finished_at >= now() - make_interval(mins => $sinceMinutes::int)
          AND ($severity::smallint IS NULL
            OR (h.severity, h.offset_order, h.id) > ($severity::smallint, $offsetOrder::float8, $id::bigint))
        ORDER BY h.severity, h.offset_order, h.id LIMIT $limit::int`,
-      {
-        ...{ organizationIds, tags: tag ?? [], statuses: status ?? null, sinceMinutes, limit: limit + 1 },
-        ...{ severity, offsetOrder, id, ...ofGroup },
-      },
+      { ...values, statuses: query.status ?? null, limit: limit + 1, severity, offsetOrder, id },
     )
     const page = pageBy(
       rows,
@@ -88,7 +64,7 @@ export async function listRadioHealth(
       ({ severity: _severity, offsetOrder: _order, id: _id, ...health }): StoredHealth => health,
       (row) => `${row.severity}|${row.offsetOrder}|${row.id}`,
     )
-    return { ...page, ...(await lastRun(connection, organizationIds)) }
+    return { ...page, ...(await lastComparison(connection, organizationIds)) }
   })
 }
 
@@ -96,7 +72,7 @@ export async function listRadioHealth(
 export async function readDeviceRadioHealth(ctx: FleetContext, reader: Reader, deviceId: string) {
   const device = await findDevice(ctx, ctx.pool, deviceId, 'fleet:read')
   const { organizationId } = device
-  await mappedOrganizations(ctx, organizationId, features)
+  await mappedOrganizations(ctx, organizationId, comparisonFeatures)
   const { radios, run } = await tenantTransaction(ctx, [organizationId], async (connection) => ({
     radios: await queryEntities<StoredHealth>(
       connection,
@@ -104,7 +80,7 @@ export async function readDeviceRadioHealth(ctx: FleetContext, reader: Reader, d
        WHERE h.organization_id = $organizationId AND h.device_id = $deviceId ORDER BY h.severity, h.offset_order, h.id`,
       { organizationId, deviceId: device.id },
     ),
-    run: await lastRun(connection, [organizationId]),
+    run: await lastComparison(connection, [organizationId]),
   }))
   const { questdb, heavy } = reader
   const { window } = run

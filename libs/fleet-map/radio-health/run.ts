@@ -4,6 +4,8 @@ import type { SystemContext } from '#fleet/context'
 import { intervalsSql } from '#fleet/devices/ownership'
 import { type Plan, type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
+import { type AdvisedSim, adviseSims } from '#fleet-map/sim-advice/advise'
+import { replaceAdvice } from '#fleet-map/sim-advice/stored'
 import { epochMs, queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 import type { QuestdbSql } from '#questdb/server/sql'
@@ -23,8 +25,8 @@ const roundMs = 60_000
 const canCompare = ({ coverage, fleetGps }: Plan): boolean => coverage && fleetGps
 
 /**
- * Compares the radios of the organizations that requested it, and of all others once a night, in turns of organizations. Only those
- * whose plan has coverage. Several workers may run it: each claims an organization. Returns the number of compared radios.
+ * Compares the radios and the operators of the organizations that requested it, and of all others once a night, in turns of
+ * organizations. Only those whose plan has coverage. Several workers may run it: each claims an organization. Returns the number of compared radios.
  */
 export async function compareDueRadios(
   system: RadioHealthSystem,
@@ -65,7 +67,11 @@ async function compareOrganization(
   const days = Math.max(1, Math.min(maxDays, historyDays))
   const votes = { organizationId: id, fromMs: toMs - days * hoursPerDay * hourMs, toMs }
   const healths = await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes))
-  await systemTransaction(system, (connection) => store(connection, { ...votes, toMs: nowMs }, claim, healths))
+  const deviceIds = new Set(devices.map((device) => device.id))
+  const advice = await tryInOrder(copies, (questdb) => adviseSims(questdb, deviceIds, votes))
+  await systemTransaction(system, (connection) =>
+    store(connection, { ...votes, toMs: nowMs }, claim, { healths, advice }),
+  )
   return { changes: healths.length, hasMore: false }
 }
 
@@ -87,7 +93,7 @@ async function store(
   connection: Connection,
   { organizationId, fromMs, toMs }: Window,
   claim: string,
-  healths: readonly RadioHealth[],
+  { healths, advice }: { healths: readonly RadioHealth[]; advice: readonly AdvisedSim[] },
 ): Promise<void> {
   const { rowCount } = await connection.query(
     `UPDATE radio_health_run SET claimed_at = NULL, requested_at = NULL, finished_at = now(), window_from = $3, window_to = $4
@@ -98,6 +104,7 @@ async function store(
   await connection.query('DELETE FROM device_radio_health WHERE organization_id = $1', [organizationId])
   for (let start = 0; start < healths.length; start += rowsAtOnce)
     await insertHealths(connection, organizationId, healths.slice(start, start + rowsAtOnce))
+  await replaceAdvice(connection, organizationId, advice)
 }
 
 /** Locks the devices, so that a transfer at the same time finds the new rows and deletes them. */

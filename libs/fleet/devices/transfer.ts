@@ -70,6 +70,7 @@ async function leaveOrganization(connection: Connection, device: Device): Promis
   await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_identifier WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_radio_health WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM device_sim_advice WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query(
     'UPDATE device_ownership SET owned_to = now() WHERE organization_id = $1 AND device_id = $2 AND owned_to IS NULL',
     key,

@@ -8,7 +8,7 @@ export type SimCell = { cell: number; minutes: number; noServiceMinutes: number 
 export type Sim = { plmn: string | null; days: number; cells: Iterable<SimCell> }
 
 /** `noServiceMinutesPerDay` is null if less than half of the SIM's time was in cells in which the operator has votes. */
-export type OperatorEstimate = {
+type OperatorEstimate = {
   plmn: string
   noServiceMinutesPerDay: number | null
   /** Share of the SIM's time in cells in which the operator has votes. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { instantOut, soughtText, uuid } from '#core/schemas'
-import { comparedWindowSchema, radioHealthSchema } from '#fleet-map/radio-health/health'
+import { uuid } from '#core/schemas'
+import { radioHealthSchema } from '#fleet-map/radio-health/health'
 import { listRadioHealth, readDeviceRadioHealth } from '#fleet-map/radio-health/read'
 import { radioHealthRunSchema, requestRadioHealth } from '#fleet-map/radio-health/request'
 import { radioStatuses } from '#telemetry/radio-health/radio-health'
@@ -10,16 +10,10 @@ import { requestReader } from '../../http/request-reader.ts'
 import { type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery, repeatable } from '../../http/schemas.ts'
 import { deviceParams } from '../devices/device-schemas.ts'
+import { comparisonQuery, lastComparisonFields } from './comparison-schemas.ts'
 import { hidden, planned } from './fleet-answers.ts'
 
 const tag = 'Radio health'
-const maxMinutes = 129_600
-
-const lastRun = {
-  asOf: instantOut().nullable().describe('When the newest comparison ended. Null before the first one.'),
-  window: comparedWindowSchema.nullable().describe('The time that the newest comparison covers.'),
-}
-
 const cellSchema = z.object({
   h3: z.string(),
   rat: z.string(),
@@ -35,7 +29,7 @@ const cellSchema = z.object({
 const deviceHealthSchema = z
   .object({
     deviceId: uuid(),
-    ...lastRun,
+    ...lastComparisonFields,
     radios: z.array(
       radioHealthSchema.extend({
         cells: z
@@ -58,23 +52,12 @@ export const radioHealthRoutes: Route[] = [
     tag,
     access: 'fleet:read',
     query: z.strictObject({
-      orgId: uuid().optional().describe('By default, all organizations that you can read.'),
-      groupId: uuid().optional(),
-      tag: repeatable(soughtText(64))
-        .optional()
-        .describe('Can be repeated. Returns devices that have all of these tags.'),
+      ...comparisonQuery,
       status: repeatable(z.enum(radioStatuses)).optional().describe('Can be repeated. By default, all statuses.'),
-      sinceMinutes: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(maxMinutes)
-        .default(43_200)
-        .describe('Leaves out organizations whose last comparison is older.'),
       ...pageQuery,
     }),
     answers: {
-      200: { description: 'Radios, worst first.', schema: pageOf(radioHealthSchema).extend(lastRun) },
+      200: { description: 'Radios, worst first.', schema: pageOf(radioHealthSchema).extend(lastComparisonFields) },
       ...planned,
       ...hidden,
     },

@@ -1,3 +1,5 @@
+import { get } from '../api/client.ts'
+
 export type Operator = { plmn: string; name: string }
 
 /** ISO codes of countries by mobile country code (ITU-T E.212), as `code country` pairs. */
@@ -39,4 +41,16 @@ export function labelOperators(operators: readonly Operator[]): { plmn: string; 
               .join(' · '),
     }))
     .sort((a, b) => a.label.localeCompare(b.label))
+}
+
+/** Labels of operators by PLMN. */
+export type OperatorNames = ReadonlyMap<string, string>
+
+export const namesOf = (operators: readonly Operator[]): OperatorNames =>
+  new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
+
+/** The labels of the operators that the devices of an organization measured lately. */
+export async function readOperatorNames(org: string, signal: AbortSignal): Promise<OperatorNames> {
+  const { fleet } = await get('/fleet/tiles.json', { signal, query: { orgId: org, layers: ['devices'] } })
+  return namesOf(fleet?.operators ?? [])
 }

@@ -21,6 +21,7 @@ import { DeviceModems } from './device-modems.tsx'
 import { DeviceProfile } from './device-profile.tsx'
 import { DeviceRadio } from './device-radio.tsx'
 import { SignalNow } from './device-signal.tsx'
+import { DeviceSims } from './device-sims.tsx'
 import { DeviceTokens } from './device-tokens.tsx'
 import { DeviceTools } from './device-tools.tsx'
 import { Trips } from './device-trips.tsx'
@@ -113,6 +114,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
             ) : null}
           </div>
           <DeviceRadio deviceId={device.id} />
+          <DeviceSims deviceId={device.id} org={device.organizationId} />
           <PlacesCard deviceId={device.id} />
           <DeviceProfile device={device} />
           <DeviceGroups device={device} />

@@ -1,7 +1,7 @@
 import { get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
-import { labelOperators } from '../../state/operators.ts'
+import { namesOf } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
@@ -14,11 +14,13 @@ import { OperatorCard } from './operator-card.tsx'
 import css from './overview.module.css'
 import { RadioCard } from './radio-card.tsx'
 import { SignalCard } from './signal-card.tsx'
+import { SimCard } from './sim-card.tsx'
 
 const countsEveryMs = 15_000
 const signalEveryMs = 60_000
 const shownZones = 6
 const shownRadios = 6
+const shownSims = 6
 
 const windows = [
   { minutes: '', label: '24 hours' },
@@ -59,12 +61,17 @@ function Overview({ org }: { org: string }) {
       }),
     everyMinute,
   )
+  const sims = useResource(
+    JSON.stringify(['sims', org, tags]),
+    (signal) => get('/fleet/sim-advice', { signal, query: { orgId: org, tag: tags, limit: shownSims } }),
+    everyMinute,
+  )
   const tiles = useResource(
     `tiles ${key}`,
     (signal) => get('/fleet/tiles.json', { signal, query: { ...query, layers: ['devices'] } }),
     everyMinute,
   )
-  const names = new Map(labelOperators(tiles.value?.fleet?.operators ?? []).map(({ plmn, label }) => [plmn, label]))
+  const names = namesOf(tiles.value?.fleet?.operators ?? [])
   const nameOf = (plmn: string) => names.get(plmn) ?? plmn
   return (
     <div class="page">
@@ -104,6 +111,7 @@ function Overview({ org }: { org: string }) {
           <OperatorCard trend={trend} nameOf={nameOf} />
           <DeadZoneCard zones={zones} nameOf={nameOf} />
           <RadioCard radios={radios} />
+          <SimCard sims={sims} nameOf={nameOf} />
           <FirmwareCard counts={counts} />
         </div>
       </div>

@@ -4,7 +4,7 @@ import { count, measured } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { labelOperators } from '../../state/operators.ts'
+import { type OperatorNames, readOperatorNames } from '../../state/operators.ts'
 import { percent } from '../overview/signal-shares.ts'
 
 type Operator = AnswerOf<Operation<'get', '/fleet/operators'>>['items'][number]
@@ -18,11 +18,10 @@ export function OperatorsHere({ org, placeId }: { org: string; placeId: string }
     `operators ${placeId}`,
     async (signal) => {
       const query = { orgId: org, placeId, sinceMinutes: days * 1_440 }
-      const [{ items }, { fleet }] = await Promise.all([
+      const [{ items }, names] = await Promise.all([
         get('/fleet/operators', { signal, query }),
-        get('/fleet/tiles.json', { signal, query: { orgId: org, layers: ['devices'] } }),
+        readOperatorNames(org, signal),
       ])
-      const names = new Map(labelOperators(fleet?.operators ?? []).map(({ plmn, label }) => [plmn, label]))
       return { items, names }
     },
     { everyMs },
@@ -38,7 +37,7 @@ export function OperatorsHere({ org, placeId }: { org: string; placeId: string }
   )
 }
 
-function Ranking({ items, names }: { items: readonly Operator[]; names: ReadonlyMap<string, string> }) {
+function Ranking({ items, names }: { items: readonly Operator[]; names: OperatorNames }) {
   if (items.length === 0) return <p class="label">No operator was measured here in the last {days} days.</p>
   const columns: Column<Operator>[] = [
     { title: 'Operator', cell: ({ plmn }) => names.get(plmn) ?? plmn },

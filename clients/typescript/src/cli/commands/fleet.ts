@@ -34,6 +34,12 @@ export function addFleetCommands(program: Command): void {
     .option('--status <status>', 'fault, suspect, ok or unknown; can be repeated', collect)
     .option('--compare', 'start a comparison of an organization (--org) instead')
     .action(printRadioHealth)
+  fleet
+    .command('sim-advice')
+    .description('Print the SIMs that another operator would serve better, the greatest gain first.')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--group <id>', 'only members of this group')
+    .action(printSimAdvice)
 }
 
 type AreaOptions = { tag?: string[]; group?: string; bbox?: string; place?: string; h3?: string; minutes: string }
@@ -94,6 +100,29 @@ async function printRadioHealth({ tag, group, status, compare }: RadioHealthOpti
         radio.sinceAt?.slice(0, 10),
       ]),
       answer.asOf === null ? 'The radios were not compared yet.' : 'No radio was measured.',
+    ),
+  )
+}
+
+const shownSims = 200
+
+const minutes = (value: number | null): string => (value === null ? '–' : value.toFixed(1))
+
+async function printSimAdvice({ tag, group }: { tag?: string[]; group?: string }, command: Command): Promise<void> {
+  const { client, print } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const devices = { ...(tag && { tag }), ...(group && { groupId: group }), ...(org && { orgId: org }) }
+  const answer = await client.get('/fleet/sim-advice', { params: { query: { ...devices, limit: shownSims } } })
+  print(answer.items, () =>
+    table(
+      ['DEVICE', 'NAME', 'MODEM', 'OPERATOR', 'NO SERVICE (MIN/DAY)', 'BEST', 'SAVES (MIN/DAY)'],
+      answer.items.map((sim): Cell[] => [
+        ...[sim.deviceId, sim.deviceName, sim.modem, sim.plmn],
+        minutes(sim.noServiceMinutesPerDay),
+        sim.bestPlmn,
+        minutes(sim.gainMinutesPerDay),
+      ]),
+      answer.asOf === null ? 'The operators were not compared yet.' : 'No SIM reported with a position.',
     ),
   )
 }

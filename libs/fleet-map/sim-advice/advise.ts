@@ -1,0 +1,58 @@
+import { forEachInSlices } from '#core/slices'
+import { maxIds } from '#questdb/server/id-list'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { cellsOfSims, operatorsOfCells, type SimVoter, type SimVotes, simVoters } from '#questdb/votes/sim-votes'
+import { createSimAdvisor, type SimAdvice } from '#telemetry/sim-advice/sim-advice'
+
+/** The advice for the SIM in a modem. `plmn`: its operator, as most of its votes say; null if none does. */
+export type AdvisedSim = SimAdvice & { deviceId: string; modem: string | null; plmn: string | null }
+
+/** Votes that one statement reads. Each takes at most about 400 bytes. */
+const votesAtOnce = 200_000
+
+const simKey = (deviceId: string, modem: string | null): string => `${deviceId} ${modem ?? ''}`
+
+/** Advises on the SIMs of these devices by the votes of the organization. `votes` begins and ends with an hour. */
+export async function adviseSims(
+  questdb: QuestdbSql,
+  deviceIds: ReadonlySet<string>,
+  votes: SimVotes,
+): Promise<AdvisedSim[]> {
+  const voters = await simVoters(questdb, votes)
+  const advisor = createSimAdvisor()
+  // An odd number, because the digits of a cell are from 0 to 6: of eight parts, one would be empty.
+  const of = 2 * Math.ceil(voters.reduce((sum, voter) => sum + voter.votes, 0) / votesAtOnce / 2) + 1
+  for (let index = 0; index < of; index++) {
+    const cells = await operatorsOfCells(questdb, votes, { index, of })
+    await forEachInSlices(cells, ({ cell, operators }) => advisor.addCell(cell, operators))
+  }
+  const voterOf = new Map(voters.map((voter) => [simKey(voter.deviceId, voter.modem), voter]))
+  const advised: AdvisedSim[] = []
+  for (const part of inParts(voters.filter(({ deviceId }) => deviceIds.has(deviceId)))) {
+    await forEachInSlices(await cellsOfSims(questdb, votes, part), ({ deviceId, modem, cells }) => {
+      const voter = voterOf.get(simKey(deviceId, modem))
+      if (!voter) return
+      const { plmn, days } = voter
+      advised.push({ deviceId, modem, plmn, ...advisor.advise({ plmn, days, cells }) })
+    })
+  }
+  return advised
+}
+
+/** The devices of these modems, in parts that one statement reads. */
+function inParts(voters: readonly SimVoter[]): string[][] {
+  const votesOf = new Map<string, number>()
+  for (const { deviceId, votes } of voters) votesOf.set(deviceId, (votesOf.get(deviceId) ?? 0) + votes)
+  const parts: string[][] = []
+  let votesInPart = 0
+  for (const [deviceId, votes] of votesOf) {
+    const part = parts.at(-1)
+    votesInPart += votes
+    if (part && part.length < maxIds && votesInPart <= votesAtOnce) part.push(deviceId)
+    else {
+      parts.push([deviceId])
+      votesInPart = votes
+    }
+  }
+  return parts
+}
