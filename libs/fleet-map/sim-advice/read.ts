@@ -62,13 +62,13 @@ async function totalOf(
 ): Promise<SimTotal> {
   const today = await queryEntity<Omit<SimTotal, 'operators'>>(
     connection,
-    `SELECT count(*)::int AS sims, coalesce(sum(a.no_service_minutes_per_day), 0) AS "noServiceMinutesPerDay"
+    `SELECT count(*)::int AS sims, coalesce(round(sum(a.no_service_minutes_per_day)::numeric, 2)::float8, 0) AS "noServiceMinutesPerDay"
      ${selected(conditions)}`,
     values,
   )
   const operators = await queryEntities<{ plmn: string; change: number; knownSims: number }>(
     connection,
-    `SELECT plmn, sum(change) AS change, count(*)::int AS "knownSims" FROM (
+    `SELECT plmn, round(sum(change)::numeric, 2)::float8 AS change, count(*)::int AS "knownSims" FROM (
        SELECT other.plmn, other."noServiceMinutesPerDay" - a.no_service_minutes_per_day AS change
        FROM (SELECT a.* ${selected(conditions)}) a,
          jsonb_to_recordset(a.operators) AS other (plmn text, "noServiceMinutesPerDay" float8)
@@ -80,7 +80,11 @@ async function totalOf(
   return {
     ...today,
     operators: operators.map(({ plmn, change, knownSims }) => ({
-      ...{ plmn, knownSims, noServiceMinutesPerDay: Math.max(0, today.noServiceMinutesPerDay + change) },
+      ...{
+        plmn,
+        knownSims,
+        noServiceMinutesPerDay: Math.max(0, Math.round((today.noServiceMinutesPerDay + change) * 100) / 100),
+      },
     })),
   }
 }

@@ -2,7 +2,7 @@ import { isUuid } from '#core/ids'
 import { idList } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type SqlValue, timestampParameter } from '#questdb/server/sql'
-import type { OperatorVotes, SimCell } from '#telemetry/sim-advice/sim-advice'
+import type { ServiceVotes, SimCell } from '#telemetry/sim-advice/sim-advice'
 
 /** The votes of an organization from `fromMs`, the start of an hour, to before `toMs`. */
 export type SimVotes = { organizationId: string; fromMs: number; toMs: number }
@@ -14,7 +14,7 @@ export type SimVoter = { deviceId: string; modem: string | null; plmn: string | 
 export type SimCells = { deviceId: string; modem: string | null; cells: SimCell[] }
 
 /** The votes in an H3 cell of resolution 10, by operator. `cell` is the H3 index without its last 15 bits. */
-export type CellOperators = { cell: number; operators: OperatorVotes[] }
+export type CellOperators = { cell: number; operators: ServiceVotes[] }
 
 // The last 15 bits are the same in all cells of resolution 10. The others are an exact number in JavaScript.
 const cellNumber = 'h3_10 / 32768'

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createDraw } from '#test/draw'
-import { createSimAdvisor, type OperatorVotes, type Sim, type SimCell } from './sim-advice.ts'
+import { createSimAdvisor, type ServiceVotes, type Sim, type SimCell } from './sim-advice.ts'
 
 const [ours, theirs] = ['26201', '26202']
 
-type Fleet = Record<number, OperatorVotes[]>
+type Fleet = Record<number, ServiceVotes[]>
 const advise = (fleet: Fleet, sim: Sim) => {
   const advisor = createSimAdvisor()
   for (const [cell, votes] of Object.entries(fleet)) advisor.addCell(Number(cell), votes)
   return advisor.advise(sim)
 }
-const votes = (plmn: string, all: number, noService = 0): OperatorVotes => ({ plmn, votes: all, noService })
+const votes = (plmn: string, all: number, noService = 0): ServiceVotes => ({ plmn, votes: all, noService })
 const minutes = (cell: number, all: number, noServiceMinutes = 0): SimCell => ({ cell, minutes: all, noServiceMinutes })
 
 describe('the advice for a SIM', () => {
@@ -56,6 +56,12 @@ describe('the advice for a SIM', () => {
     const { operators, bestPlmn } = advise(fleet, { plmn: null, days: 1, cells: [minutes(1, 30, 30)] })
     expect(operators.map(({ plmn }) => plmn)).toEqual([theirs, ours])
     expect(bestPlmn).toBe(theirs)
+  })
+
+  it('leaves out operators of other countries that have no votes in its cells', () => {
+    const fleet = { 1: [votes(ours, 10)], 2: [votes('20801', 10), votes(theirs, 10)], 3: [votes('20810', 10)] }
+    const { operators } = advise(fleet, { plmn: ours, days: 1, cells: [minutes(1, 30), minutes(3, 1)] })
+    expect(operators.map(({ plmn }) => plmn)).toEqual(['20810', theirs])
   })
 
   it('is the same in any order of cells, and within what is possible', () => {
@@ -146,10 +152,10 @@ function replay(country: Country, fleet: readonly Vehicle[], choose: (vehicle: V
 }
 
 function learn(fleet: readonly Vehicle[]) {
-  const sums = new Map<number, Map<string, OperatorVotes>>()
+  const sums = new Map<number, Map<string, ServiceVotes>>()
   for (const { plmn, cells } of fleet.flatMap(({ learned }) => learned)) {
     for (const { cell, minutes: all, noServiceMinutes } of cells) {
-      const ofCell = sums.get(cell) ?? new Map<string, OperatorVotes>()
+      const ofCell = sums.get(cell) ?? new Map<string, ServiceVotes>()
       sums.set(cell, ofCell)
       const sum = ofCell.get(plmn) ?? votes(plmn, 0)
       ofCell.set(plmn, { plmn, votes: sum.votes + all, noService: sum.noService + noServiceMinutes })

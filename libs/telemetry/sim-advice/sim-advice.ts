@@ -1,5 +1,5 @@
 /** Votes of one operator in a cell, from all devices of an organization, and how many of them were without service. */
-export type OperatorVotes = { plmn: string; votes: number; noService: number }
+export type ServiceVotes = { plmn: string; votes: number; noService: number }
 
 /** The minutes that a SIM spent in a cell. A minute in several cells counts as a part in each. */
 export type SimCell = { cell: number; minutes: number; noServiceMinutes: number }
@@ -19,7 +19,7 @@ export type SimAdvice = {
   /** Minutes with a position, a day on which the SIM voted. */
   minutesPerDay: number
   noServiceMinutesPerDay: number
-  /** The other operators: the fewest minutes without service first, unknown ones last. */
+  /** The other operators of the country or with votes in the SIM's cells: the fewest minutes without service first, unknown ones last. */
   operators: OperatorEstimate[]
   /** The first of them if it has fewer minutes without service than the SIM has today. */
   bestPlmn: string | null
@@ -32,7 +32,7 @@ const enoughKnown = 0.5
 /** Estimates by the fleet's own votes what SIMs of other operators would do in the places where a SIM is. */
 export type SimAdvisor = {
   /** Adds the votes in a cell, once for each cell, before the first advice. Cells are any numbers that tell them apart. */
-  addCell(cell: number, votes: readonly OperatorVotes[]): void
+  addCell(cell: number, votes: readonly ServiceVotes[]): void
   advise(sim: Sim): SimAdvice
 }
 
@@ -88,7 +88,10 @@ export function createSimAdvisor(): SimAdvisor {
           const estimate = isKnown ? perDay(noService + (change[at] ?? 0)) : null
           return { plmn: other, noServiceMinutesPerDay: estimate, knownShare }
         })
-        .filter((other) => other.plmn !== plmn)
+        .filter(
+          (other) =>
+            other.plmn !== plmn && (other.knownShare > 0 || (plmn !== null && isSameCountry(other.plmn, plmn))),
+        )
         .sort(bestFirst)
       const today = perDay(noService)
       const best = estimates[0]?.noServiceMinutesPerDay ?? null
@@ -103,6 +106,9 @@ export function createSimAdvisor(): SimAdvisor {
     },
   }
 }
+
+/** The first three digits of a PLMN are the country. */
+const isSameCountry = (a: string, b: string): boolean => a.slice(0, 3) === b.slice(0, 3)
 
 const order = ({ noServiceMinutesPerDay }: OperatorEstimate): number =>
   noServiceMinutesPerDay ?? Number.POSITIVE_INFINITY

@@ -20,7 +20,6 @@ const countsEveryMs = 15_000
 const signalEveryMs = 60_000
 const shownZones = 6
 const shownRadios = 6
-const shownSims = 6
 
 const windows = [
   { minutes: '', label: '24 hours' },
@@ -59,11 +58,6 @@ function Overview({ org }: { org: string }) {
         signal,
         query: { orgId: org, tag: tags, status: ['fault', 'suspect'], limit: shownRadios },
       }),
-    everyMinute,
-  )
-  const sims = useResource(
-    JSON.stringify(['sims', org, tags]),
-    (signal) => get('/fleet/sim-advice', { signal, query: { orgId: org, tag: tags, limit: shownSims } }),
     everyMinute,
   )
   const tiles = useResource(
@@ -111,7 +105,7 @@ function Overview({ org }: { org: string }) {
           <OperatorCard trend={trend} nameOf={nameOf} />
           <DeadZoneCard zones={zones} nameOf={nameOf} />
           <RadioCard radios={radios} />
-          <SimCard sims={sims} nameOf={nameOf} />
+          <SimCard org={org} tags={tags} nameOf={nameOf} />
           <FirmwareCard counts={counts} />
         </div>
       </div>
