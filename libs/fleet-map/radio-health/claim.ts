@@ -1,7 +1,8 @@
 import type { Pool } from '#postgres/pool'
 
-/** When another worker may take over a comparison, in SQL. Longer than one takes, unless its worker died. */
+/** When another worker may take over a comparison, in SQL. A worker that lives renews its claim. */
 export const claimLasts = "interval '10 minutes'"
+const renewEveryMs = 60_000
 /** The UTC hour in which all organizations are compared. Erasure follows an hour later by default. */
 const nightlyHour = 2
 
@@ -38,4 +39,37 @@ export async function claimRun(pool: Pool, organizationId: string): Promise<stri
     [organizationId],
   )
   return rows[0]?.claimed
+}
+
+/**
+ * Renews a claim while `work` runs. Returns the result and the claim as it is then. If another worker has taken over, that is the last
+ * one that this worker had.
+ */
+export async function whileClaimed<Result>(
+  pool: Pool,
+  { organizationId, claim, everyMs = renewEveryMs }: { organizationId: string; claim: string; everyMs?: number },
+  work: () => Promise<Result>,
+): Promise<{ claim: string; result: Result }> {
+  let renewed = claim
+  const renew = async () => {
+    const { rows } = await pool.query<{ claimed: string }>(
+      `UPDATE radio_health_run SET claimed_at = now() WHERE organization_id = $1 AND claimed_at = $2::timestamptz
+       RETURNING claimed_at::text AS claimed`,
+      [organizationId, renewed],
+    )
+    renewed = rows[0]?.claimed ?? renewed
+  }
+  let renewals = Promise.resolve()
+  const timer = setInterval(() => {
+    // If the database does not respond, the next renewal is in time, too.
+    renewals = renewals.then(renew).catch(() => {})
+  }, everyMs)
+  try {
+    const result = await work()
+    clearInterval(timer)
+    await renewals
+    return { claim: renewed, result }
+  } finally {
+    clearInterval(timer)
+  }
 }

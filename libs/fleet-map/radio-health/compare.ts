@@ -1,6 +1,12 @@
 import { takeInSlices } from '#core/slices'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { levelsOfSlice, type RadioLevel, type RadioVotes, radioVoters } from '#questdb/votes/radio-cells'
+import {
+  levelsInRange,
+  type RadioLevel,
+  type RadioVotes,
+  radioVoters,
+  rangesOfLevels,
+} from '#questdb/votes/radio-cells'
 import { createRadioComparison, type RadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
 
 /** A device of the organization. `ownedFromMs`: when it came from another one; null if this is its first. */
@@ -29,10 +35,8 @@ export async function compareRadios(
     known.map(({ ownedFromMs: _, ...radio }) => radio),
     { fromHour: votes.fromMs / hourMs, toHour: votes.toMs / hourMs },
   )
-  // An odd number, because the digits of a cell are from 0 to 6: of eight slices, one would be empty.
-  const of = 2 * Math.ceil(voters.reduce((sum, voter) => sum + voter.votes, 0) / votesAtOnce / 2) + 1
-  for (let index = 0; index < of; index++) {
-    const levels = await levelsOfSlice(questdb, votes, { index, of })
+  for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
+    const levels = await levelsInRange(questdb, votes, range)
     addCells(comparison, levels, ({ deviceId, modem, hourMs: startMs }) => {
       const radio = indexOf.get(radioKey(deviceId, modem))
       return radio !== undefined && startMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined

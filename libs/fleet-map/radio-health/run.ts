@@ -10,7 +10,7 @@ import { epochMs, queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type RadioHealth, radioStatuses } from '#telemetry/radio-health/radio-health'
-import { claimRun, type DueOrganization, dueOrganizations } from './claim.ts'
+import { claimRun, type DueOrganization, dueOrganizations, whileClaimed } from './claim.ts'
 import { type ComparedDevice, compareRadios } from './compare.ts'
 
 export type RadioHealthSystem = SystemContext & { plans: Plans }
@@ -58,21 +58,21 @@ async function compareOrganization(
   copies: readonly QuestdbSql[],
   { id, historyDays }: DueOrganization & { historyDays: number },
 ) {
-  const claim = await claimRun(system.pool, id)
-  if (claim === undefined) return { changes: 0, hasMore: false }
+  const claimed = await claimRun(system.pool, id)
+  if (claimed === undefined) return { changes: 0, hasMore: false }
   // If this fails, the claim stays until it lapses, so that an organization that always fails is tried every ten minutes only.
   const devices = await devicesOf(system, id)
   const nowMs = system.clock()
   const toMs = Math.ceil(nowMs / hourMs) * hourMs
   const days = Math.max(1, Math.min(maxDays, historyDays))
   const votes = { organizationId: id, fromMs: toMs - days * hoursPerDay * hourMs, toMs }
-  const healths = await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes))
   const deviceIds = new Set(devices.map((device) => device.id))
-  const advice = await tryInOrder(copies, (questdb) => adviseSims(questdb, deviceIds, votes))
-  await systemTransaction(system, (connection) =>
-    store(connection, { ...votes, toMs: nowMs }, claim, { healths, advice }),
-  )
-  return { changes: healths.length, hasMore: false }
+  const { claim, result } = await whileClaimed(system.pool, { organizationId: id, claim: claimed }, async () => ({
+    healths: await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes)),
+    advice: await tryInOrder(copies, (questdb) => adviseSims(questdb, deviceIds, votes)),
+  }))
+  await systemTransaction(system, (connection) => store(connection, { ...votes, toMs: nowMs }, claim, result))
+  return { changes: result.healths.length, hasMore: false }
 }
 
 const devicesOf = (system: SystemContext, organizationId: string): Promise<ComparedDevice[]> =>

@@ -1,7 +1,7 @@
 import { forEachInSlices } from '#core/slices'
 import { maxIds } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { cellsOfSims, operatorsOfCells, type SimVoter, type SimVotes, simVoters } from '#questdb/votes/sim-votes'
+import { cellsOfSims, operatorsInRange, rangesOfOperators, type SimVoter, type SimVotes, simVoters } from '#questdb/votes/sim-votes'
 import { createSimAdvisor, type SimAdvice } from '#telemetry/sim-advice/sim-advice'
 
 /** The advice for the SIM in a modem. `plmn`: its operator, as most of its votes say; null if none does. */
@@ -20,10 +20,8 @@ export async function adviseSims(
 ): Promise<AdvisedSim[]> {
   const voters = await simVoters(questdb, votes)
   const advisor = createSimAdvisor()
-  // An odd number, because the digits of a cell are from 0 to 6: of eight parts, one would be empty.
-  const of = 2 * Math.ceil(voters.reduce((sum, voter) => sum + voter.votes, 0) / votesAtOnce / 2) + 1
-  for (let index = 0; index < of; index++) {
-    const cells = await operatorsOfCells(questdb, votes, { index, of })
+  for (const range of await rangesOfOperators(questdb, votes, votesAtOnce)) {
+    const cells = await operatorsInRange(questdb, votes, range)
     await forEachInSlices(cells, ({ cell, operators }) => advisor.addCell(cell, operators))
   }
   const voterOf = new Map(voters.map((voter) => [simKey(voter.deviceId, voter.modem), voter]))

@@ -1,6 +1,7 @@
 import { isUuid } from '#core/ids'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
 
 /** The votes of an organization with a serving cell and a level, from `fromMs` to before `toMs`. */
@@ -21,9 +22,6 @@ export type RadioLevel = {
   rsrpDbm: number
   votes: number
 }
-
-/** One part of all H3 cells: those whose number leaves the remainder `index` when divided by `of`. */
-type Slice = { index: number; of: number }
 
 /** The channel has 22 bits in the number that stands for PCI and channel. */
 const arfcnFactor = 4_194_304
@@ -53,10 +51,13 @@ export async function radioVoters(questdb: QuestdbSql, votes: RadioVotes): Promi
   return rows.map(([deviceId, modem, count]) => ({ deviceId, modem, votes: Number(count) }))
 }
 
-/** The levels of one slice of all cells. Levels of the same H3 cell, RAT and serving cell follow each other. */
-export const levelsOfSlice = (questdb: QuestdbSql, votes: RadioVotes, { index, of }: Slice): Promise<RadioLevel[]> =>
-  // The last 15 bits are the same in all cells of resolution 10.
-  readLevels(questdb, votes, `(h3_10 / 32768) % ${of} = ${index}`)
+/** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
+export const rangesOfLevels = (questdb: QuestdbSql, votes: RadioVotes, maxVotes: number): Promise<CellRange[]> =>
+  cellRanges(questdb, condition(votes), maxVotes)
+
+/** The levels in a range of cells. Levels of the same H3 cell, RAT and serving cell follow each other. */
+export const levelsInRange = (questdb: QuestdbSql, votes: RadioVotes, range: CellRange): Promise<RadioLevel[]> =>
+  readLevels(questdb, votes, isInRange(range))
 
 /** The levels of all modems in these H3 cells of resolution 10, in the same order. */
 export async function levelsOfCells(

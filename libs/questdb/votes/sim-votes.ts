@@ -3,6 +3,7 @@ import { idList } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type SqlValue, timestampParameter } from '#questdb/server/sql'
 import type { ServiceVotes, SimCell } from '#telemetry/sim-advice/sim-advice'
+import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
 
 /** The votes of an organization from `fromMs`, the start of an hour, to before `toMs`. */
 export type SimVotes = { organizationId: string; fromMs: number; toMs: number }
@@ -52,17 +53,21 @@ export async function simVoters(questdb: QuestdbSql, votes: SimVotes): Promise<S
   })
 }
 
-/** The votes by operator in one part of all cells: those whose number leaves the remainder `index` when divided by `of`. */
-export async function operatorsOfCells(
+/** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
+export const rangesOfOperators = (questdb: QuestdbSql, votes: SimVotes, maxVotes: number): Promise<CellRange[]> =>
+  cellRanges(questdb, condition(votes), maxVotes)
+
+/** The votes by operator of the cells in a range. */
+export async function operatorsInRange(
   questdb: QuestdbSql,
   votes: SimVotes,
-  { index, of }: { index: number; of: number },
+  range: CellRange,
 ): Promise<CellOperators[]> {
   const { where, values } = condition(votes)
   const rows = await questdb.queryArrays<[cell: string, plmn: string, votes: string, noService: string]>(
     `SELECT cell, plmn, votes, no_service FROM (
        SELECT ${cellNumber} cell, plmn, sum(votes) votes, sum(CASE WHEN rat = 'none' THEN votes ELSE 0 END) no_service
-       FROM coverage_1h WHERE ${where} AND plmn IS NOT NULL AND (${cellNumber}) % ${of} = ${index}
+       FROM coverage_1h WHERE ${where} AND plmn IS NOT NULL AND ${isInRange(range)}
        GROUP BY cell, plmn
      ) ORDER BY cell`,
     values,

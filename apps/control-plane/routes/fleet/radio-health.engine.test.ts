@@ -1,10 +1,12 @@
 import { gridDisk, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { claimRun, whileClaimed } from '#fleet-map/radio-health/claim'
 import { compareDueRadios } from '#fleet-map/radio-health/run'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
 import { deleteDevice, registerDevice } from '#test/registered-device'
 import { refreshCoverage, storeRows } from '#test/telemetry-rows'
+import { until } from '#test/until'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -176,6 +178,24 @@ describe('POST /orgs/{orgId}/radio-health-runs', () => {
     await compare()
     expect((await list(key)).body.asOf).not.toBeNull()
     expect((await start(key, id)).body.status).toBe('waiting')
+  })
+
+  test('a worker that compares for long keeps its claim', async () => {
+    const { pool } = api.services
+    const { id: organizationId, key } = await api.newOrganization({ plan: 'pro' })
+    await start(key, organizationId)
+    const first = String(await claimRun(pool, organizationId))
+    const claimedAt = async () => {
+      const sql = 'SELECT claimed_at::text AS at FROM radio_health_run WHERE organization_id = $1'
+      return (await pool.query<{ at: string }>(sql, [organizationId])).rows[0]?.at
+    }
+    const { claim } = await whileClaimed(pool, { organizationId, claim: first, everyMs: 20 }, () =>
+      until('the claim is renewed', async () => (await claimedAt()) !== first),
+    )
+    expect(claim).not.toBe(first)
+    expect(await claimedAt()).toBe(claim)
+    await pool.query('UPDATE radio_health_run SET claimed_at = NULL WHERE organization_id = $1', [organizationId])
+    await compare()
   })
 
   test('each night, every organization is compared once without a request', async () => {
