@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { alerts } from './alerts.ts'
+import { comparisons } from './comparisons.ts'
 import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
 import { forecast } from './forecast.ts'
@@ -45,6 +46,7 @@ const benches: Bench[] = [
   latestHistory,
   fleetGps,
   forecast,
+  comparisons,
   mapPage,
   soak,
   groupDispatch,

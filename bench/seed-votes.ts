@@ -63,13 +63,13 @@ export async function seedVotes(
     const from = new Date(firstMs + Math.floor((vote * size.days * dayMs) / size.votes)).toISOString()
     await questdb.query(
       `INSERT INTO cellular (ts, device_id, org_id, received_at, ts_corrected, rat, plmn, rsrp_dbm, sinr_db,
-                             align_error_m, h3_10, h3_5)
+                             align_error_m, cell_id, h3_10, h3_5)
        SELECT dateadd('u', (v.n * 300000)::int, '${from}'::timestamp), v.id, '${organizationId}',
               '${from}'::timestamp, false,
               CASE WHEN p.n % 97 < 3 THEN 'none' WHEN rnd_double() < 0.8 THEN 'lte' ELSE 'nr-nsa' END,
               CASE WHEN v.n % 3 = 0 THEN '27202' ELSE '27201' END,
               round(-85 - (p.n % 23) - 6 * (v.n % 3) - (rnd_double() + rnd_double()) * 8),
-              round((p.n % 13) + rnd_double() * 8), 5.0, p.h3_10, p.h3_5
+              round((p.n % 13) + rnd_double() * 8), 5.0, (p.n / 30)::string::varchar, p.h3_10, p.h3_5
        FROM (SELECT n, id, (n * 7919 + ${vote * 15_485_863}) % ${places} place FROM bench_voter) v
        JOIN bench_place p ON p.n = v.place`,
     )

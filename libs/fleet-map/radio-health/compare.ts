@@ -37,16 +37,16 @@ export async function compareRadios(
   )
   for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
     const levels = await levelsInRange(questdb, votes, range)
-    addCells(comparison, levels, ({ deviceId, modem, hourMs: startMs }) => {
+    addCells(comparison, levels, ({ deviceId, modem, hour }) => {
       const radio = indexOf.get(radioKey(deviceId, modem))
-      return radio !== undefined && startMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined
+      return radio !== undefined && hour * hourMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined
     })
   }
   return takeInSlices(comparison.healthOfAll())
 }
 
 const isSameCell = (a: RadioLevel, b: RadioLevel): boolean =>
-  a.h3 === b.h3 && a.rat === b.rat && a.servingCell === b.servingCell
+  a.cell === b.cell && a.rat === b.rat && a.servingCell === b.servingCell
 
 /** Adds levels, in which those of a cell follow each other. `radioOf` returns undefined for one that does not count. */
 function addCells(
@@ -59,7 +59,7 @@ function addCells(
     const radio = radioOf(level)
     for (let vote = 0; radio !== undefined && vote < level.votes; vote++) {
       radios.push(radio)
-      hours.push(level.hourMs / hourMs)
+      hours.push(level.hour)
       rsrpDbm.push(level.rsrpDbm)
     }
     const next = levels[at + 1]

@@ -14,6 +14,7 @@ import {
 import { queryEntities } from '#postgres/entities'
 import type { Reader } from '#questdb/copies/readers'
 import type { QuestdbSql } from '#questdb/server/sql'
+import { h3OfLong } from '#questdb/votes/h3-index'
 import {
   cellsOfDevice,
   cellsWithin,
@@ -31,6 +32,7 @@ type HealthQuery = ComparedQuery & { status?: readonly RadioStatus[] | undefined
 /** The cells in which a device has most votes; those of them with the greatest differences are returned. */
 const readCells = 500
 const shownCells = 100
+const hourMs = 3_600_000
 /** Votes of all devices in the cells that one request compares. A depot of a large fleet has millions. */
 const maxVotes = 200_000
 
@@ -108,10 +110,14 @@ async function comparedCells(
   const own = await cellsOfDevice(questdb, votes, { deviceId, limit: readCells })
   const h3 = await cellsWithin(questdb, votes, { h3: own, maxVotes })
   const levels = await ofPresentDevices(ctx, votes, await levelsOfCells(questdb, votes, h3))
-  const byCell = Map.groupBy(levels, (level) => `${level.h3} ${level.rat} ${level.servingCell}`)
+  const byCell = Map.groupBy(levels, (level) => `${level.cell} ${level.rat} ${level.servingCell}`)
   const compared = [...byCell.values()].flatMap((ofCell) =>
     compareInCell(ofCell, deviceId).map(({ rsrpDbm, neighboursDbm, ...others }) => ({
-      ...{ h3: ofCell[0]?.h3 ?? '', rat: ofCell[0]?.rat ?? '', ...servingCellOf(ofCell[0]?.servingCell ?? '') },
+      ...{
+        h3: h3OfLong(ofCell[0]?.cell ?? '0'),
+        rat: ofCell[0]?.rat ?? '',
+        ...servingCellOf(ofCell[0]?.servingCell ?? ''),
+      },
       ...{ rsrpDbm, neighboursDbm, differenceDb: rsrpDbm - neighboursDbm, ...others },
     })),
   )
@@ -135,5 +141,5 @@ async function ofPresentDevices(
       return present ? [[deviceId, present.fromMs] as const] : []
     }),
   )
-  return levels.filter(({ deviceId, hourMs }) => hourMs >= (sinceMs.get(deviceId) ?? Number.POSITIVE_INFINITY))
+  return levels.filter(({ deviceId, hour }) => hour * hourMs >= (sinceMs.get(deviceId) ?? Number.POSITIVE_INFINITY))
 }

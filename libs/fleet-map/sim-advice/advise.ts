@@ -1,7 +1,14 @@
 import { forEachInSlices } from '#core/slices'
 import { maxIds } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { cellsOfSims, operatorsInRange, rangesOfOperators, type SimVoter, type SimVotes, simVoters } from '#questdb/votes/sim-votes'
+import {
+  cellsOfSims,
+  operatorsInRange,
+  rangesOfOperators,
+  type SimVoter,
+  type SimVotes,
+  simVoters,
+} from '#questdb/votes/sim-votes'
 import { createSimAdvisor, type SimAdvice } from '#telemetry/sim-advice/sim-advice'
 
 /** The advice for the SIM in a modem. `plmn`: its operator, as most of its votes say; null if none does. */

@@ -14,8 +14,10 @@ export type RadioVoter = { deviceId: string; modem: string | null; votes: number
 export type RadioLevel = {
   deviceId: string
   modem: string | null
-  hourMs: number
-  h3: string
+  /** Since 1970. */
+  hour: number
+  /** Decimal text of the H3 index. */
+  cell: string
   rat: string
   /** Decimal text of the view's column. */
   servingCell: string
@@ -112,22 +114,32 @@ type LevelColumns = [
   servingCell: string,
   deviceId: string,
   modem: string | null,
-  hourMs: number,
+  hour: number,
   rsrpDbm: number,
-  votes: string,
+  votes: number,
 ]
+
+const hourUs = 3_600_000_000
 
 async function readLevels(questdb: QuestdbSql, votes: RadioVotes, cells: string): Promise<RadioLevel[]> {
   const { where, values } = condition(votes)
+  // Numbers of 32 bits, because the worker reads them several times as fast as times and counts of 64 bits.
   const rows = await questdb.queryArrays<LevelColumns>(
-    `SELECT h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm, votes FROM (
-       SELECT h3_10, rat, serving_cell, device_id, modem, timestamp_floor('h', ts) hour, rsrp_dbm, count() votes
+    `SELECT h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm, votes::int FROM (
+       SELECT h3_10, rat, serving_cell, device_id, modem, (ts::long / ${hourUs})::int hour, rsrp_dbm, count() votes
        FROM coverage_vote_1m WHERE ${where} AND ${cells}
        GROUP BY h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm
      ) ORDER BY h3_10, rat, serving_cell`,
     values,
   )
-  return rows.map(([cell, rat, servingCell, deviceId, modem, hourMs, rsrpDbm, count]) => ({
-    ...{ deviceId, modem, hourMs, h3: h3OfLong(cell), rat, servingCell, rsrpDbm, votes: Number(count) },
+  return rows.map(([cell, rat, servingCell, deviceId, modem, hour, rsrpDbm, count]) => ({
+    deviceId,
+    modem,
+    hour,
+    cell,
+    rat,
+    servingCell,
+    rsrpDbm,
+    votes: count,
   }))
 }

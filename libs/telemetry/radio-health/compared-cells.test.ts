@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { compareInCell } from './compared-cells.ts'
 
-const level = (deviceId: string, rsrpDbm: number, more: { modem?: string; hourMs?: number; votes?: number } = {}) => ({
-  ...{ deviceId, rsrpDbm, modem: null, hourMs: 0, votes: 1, ...more },
+const level = (deviceId: string, rsrpDbm: number, more: { modem?: string; hour?: number; votes?: number } = {}) => ({
+  ...{ deviceId, rsrpDbm, modem: null, hour: 0, votes: 1, ...more },
 })
 
 describe('compareInCell', () => {
   test('compares the medians of hours, with one voice for each other device', () => {
     const levels = [
-      ...[level('own', -100, { votes: 5 }), level('own', -60), level('own', -90, { hourMs: 3_600_000 })],
+      ...[level('own', -100, { votes: 5 }), level('own', -60), level('own', -90, { hour: 1 })],
       ...[level('b', -80, { votes: 50 }), level('c', -84, { modem: 'one' }), level('c', -88, { modem: 'two' })],
     ]
     expect(compareInCell(levels, 'own')).toEqual([

@@ -1,7 +1,7 @@
 import { medianOf } from './median.ts'
 
-/** `votes` measurements of the same level by a radio, in the hour that begins at `hourMs`, in one shared cell. */
-type CellLevel = { deviceId: string; modem: string | null; hourMs: number; rsrpDbm: number; votes: number }
+/** `votes` measurements of the same level by a radio, in this hour since 1970, in one shared cell. */
+type CellLevel = { deviceId: string; modem: string | null; hour: number; rsrpDbm: number; votes: number }
 
 /** A radio in a shared cell beside the other devices there: its level and the median of theirs, in dBm. */
 type ComparedCell = { modem: string | null; rsrpDbm: number; neighboursDbm: number; comparedDevices: number }
@@ -10,7 +10,7 @@ const minOthers = 2
 
 /** The median over hours of the medians of each hour. */
 function levelOf(levels: readonly CellLevel[]): number {
-  const hours = Map.groupBy(levels, ({ hourMs }) => hourMs)
+  const hours = Map.groupBy(levels, ({ hour }) => hour)
   const medians = [...hours.values()].map((ofHour) =>
     medianOf(ofHour.flatMap(({ rsrpDbm, votes }) => Array<number>(votes).fill(rsrpDbm))),
   )
