@@ -42,11 +42,11 @@ async function untilMoreOfEach({ acknowledged, failures }: UpgradeLoad, times: n
       expect(failures).toEqual([])
       return counts().every((count, index) => count >= (before[index] ?? 0) + times)
     },
-    minute,
+    2 * minute,
   )
 }
 
-test('old and new replicas side by side over a migration lose nothing', { timeout: 6 * minute }, async () => {
+test('old and new replicas side by side over a migration lose nothing', { timeout: 10 * minute }, async () => {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
   const questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'test', maxConnections: 1 })

@@ -48,7 +48,7 @@ export async function startReplica({ root }: Version, { script, port, environmen
       () => false,
     )
   }
-  await until(`${script} is ready`, isReady, 90_000)
+  await until(`${script} is ready`, isReady, 180_000)
   return {
     url,
     output,
