@@ -1,12 +1,7 @@
 import { takeInSlices } from '#core/slices'
 import type { QuestdbSql } from '#questdb/server/sql'
-import {
-  levelsInRange,
-  type RadioLevel,
-  type RadioVotes,
-  radioVoters,
-  rangesOfLevels,
-} from '#questdb/votes/radio-cells'
+import { modemKey, type OrganizationVotes } from '#questdb/votes/organization-votes'
+import { levelsInRange, type RadioLevel, radioVoters, rangesOfLevels } from '#questdb/votes/radio-cells'
 import { createRadioComparison, type RadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
 
 /** A device of the organization. `ownedFromMs`: when it came from another one; null if this is its first. */
@@ -16,13 +11,11 @@ const hourMs = 3_600_000
 /** Votes that one statement reads. Each takes at most about 400 bytes until it is added. */
 const votesAtOnce = 200_000
 
-const radioKey = (deviceId: string, modem: string | null): string => `${deviceId} ${modem ?? ''}`
-
 /** Compares the radios that voted for the organization, worst first. The window begins and ends with an hour. */
 export async function compareRadios(
   questdb: QuestdbSql,
   devices: readonly ComparedDevice[],
-  votes: RadioVotes,
+  votes: OrganizationVotes,
 ): Promise<RadioHealth[]> {
   const deviceOf = new Map(devices.map((device) => [device.id, device]))
   const voters = await radioVoters(questdb, votes)
@@ -30,7 +23,7 @@ export async function compareRadios(
     const device = deviceOf.get(deviceId)
     return device ? [{ deviceId, modem, model: device.model, ownedFromMs: device.ownedFromMs ?? 0 }] : []
   })
-  const indexOf = new Map(known.map(({ deviceId, modem }, index) => [radioKey(deviceId, modem), index]))
+  const indexOf = new Map(known.map(({ deviceId, modem }, index) => [modemKey(deviceId, modem), index]))
   const comparison = createRadioComparison(
     known.map(({ ownedFromMs: _, ...radio }) => radio),
     { fromHour: votes.fromMs / hourMs, toHour: votes.toMs / hourMs },
@@ -38,7 +31,7 @@ export async function compareRadios(
   for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
     const levels = await levelsInRange(questdb, votes, range)
     addCells(comparison, levels, ({ deviceId, modem, hour }) => {
-      const radio = indexOf.get(radioKey(deviceId, modem))
+      const radio = indexOf.get(modemKey(deviceId, modem))
       return radio !== undefined && hour * hourMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined
     })
   }

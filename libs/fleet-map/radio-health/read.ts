@@ -15,14 +15,8 @@ import { queryEntities } from '#postgres/entities'
 import type { Reader } from '#questdb/copies/readers'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { h3OfLong } from '#questdb/votes/h3-index'
-import {
-  cellsOfDevice,
-  cellsWithin,
-  levelsOfCells,
-  type RadioLevel,
-  type RadioVotes,
-  servingCellOf,
-} from '#questdb/votes/radio-cells'
+import type { OrganizationVotes } from '#questdb/votes/organization-votes'
+import { cellsOfDevice, cellsWithin, levelsOfCells, type RadioLevel, servingCellOf } from '#questdb/votes/radio-cells'
 import { compareInCell } from '#telemetry/radio-health/compared-cells'
 import type { RadioStatus } from '#telemetry/radio-health/radio-health'
 import { healthColumns, type StoredHealth } from './health.ts'
@@ -104,7 +98,7 @@ export async function readDeviceRadioHealth(ctx: FleetContext, reader: Reader, d
 async function comparedCells(
   ctx: Pick<FleetContext, 'pool'>,
   questdb: QuestdbSql,
-  votes: RadioVotes,
+  votes: OrganizationVotes,
   deviceId: string,
 ) {
   const own = await cellsOfDevice(questdb, votes, { deviceId, limit: readCells })
@@ -127,7 +121,7 @@ async function comparedCells(
 /** The levels of devices that the organization has, from the time since their last transfer to it. As the comparison reads them. */
 async function ofPresentDevices(
   ctx: Pick<FleetContext, 'pool'>,
-  { organizationId }: RadioVotes,
+  { organizationId }: OrganizationVotes,
   levels: readonly RadioLevel[],
 ): Promise<RadioLevel[]> {
   const owned = await ownershipOf(

@@ -1,14 +1,8 @@
 import { forEachInSlices } from '#core/slices'
 import { maxIds } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
-import {
-  cellsOfSims,
-  operatorsInRange,
-  rangesOfOperators,
-  type SimVoter,
-  type SimVotes,
-  simVoters,
-} from '#questdb/votes/sim-votes'
+import { modemKey, type OrganizationVotes } from '#questdb/votes/organization-votes'
+import { cellsOfSims, operatorsInRange, rangesOfOperators, type SimVoter, simVoters } from '#questdb/votes/sim-votes'
 import { createSimAdvisor, type SimAdvice } from '#telemetry/sim-advice/sim-advice'
 
 /** The advice for the SIM in a modem. `plmn`: its operator, as most of its votes say; null if none does. */
@@ -17,13 +11,11 @@ export type AdvisedSim = SimAdvice & { deviceId: string; modem: string | null; p
 /** Votes that one statement reads. Each takes at most about 400 bytes. */
 const votesAtOnce = 200_000
 
-const simKey = (deviceId: string, modem: string | null): string => `${deviceId} ${modem ?? ''}`
-
 /** Advises on the SIMs of these devices by the votes of the organization. `votes` begins and ends with an hour. */
 export async function adviseSims(
   questdb: QuestdbSql,
   deviceIds: ReadonlySet<string>,
-  votes: SimVotes,
+  votes: OrganizationVotes,
 ): Promise<AdvisedSim[]> {
   const voters = await simVoters(questdb, votes)
   const advisor = createSimAdvisor()
@@ -31,11 +23,11 @@ export async function adviseSims(
     const cells = await operatorsInRange(questdb, votes, range)
     await forEachInSlices(cells, ({ cell, operators }) => advisor.addCell(cell, operators))
   }
-  const voterOf = new Map(voters.map((voter) => [simKey(voter.deviceId, voter.modem), voter]))
+  const voterOf = new Map(voters.map((voter) => [modemKey(voter.deviceId, voter.modem), voter]))
   const advised: AdvisedSim[] = []
   for (const part of inParts(voters.filter(({ deviceId }) => deviceIds.has(deviceId)))) {
     await forEachInSlices(await cellsOfSims(questdb, votes, part), ({ deviceId, modem, cells }) => {
-      const voter = voterOf.get(simKey(deviceId, modem))
+      const voter = voterOf.get(modemKey(deviceId, modem))
       if (!voter) return
       const { plmn, days } = voter
       advised.push({ deviceId, modem, plmn, ...advisor.advise({ plmn, days, cells }) })

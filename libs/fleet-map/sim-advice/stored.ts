@@ -73,25 +73,6 @@ const rowsAtOnce = 5_000
 /** After all known gains, which are not positive in the order. */
 const unknownGain = 1
 
-const rounded = (minutes: number): number => Math.round(minutes * 100) / 100
-const roundedOrNull = (minutes: number | null) => (minutes === null ? null : rounded(minutes))
-
-function rowOf({ minutesPerDay, noServiceMinutesPerDay, gainMinutesPerDay, operators, ...sim }: AdvisedSim) {
-  const gain = roundedOrNull(gainMinutesPerDay)
-  return {
-    ...sim,
-    minutesPerDay: rounded(minutesPerDay),
-    noServiceMinutesPerDay: rounded(noServiceMinutesPerDay),
-    operators: operators.map((operator) => ({
-      plmn: operator.plmn,
-      noServiceMinutesPerDay: roundedOrNull(operator.noServiceMinutesPerDay),
-      knownShare: rounded(operator.knownShare),
-    })),
-    gainMinutesPerDay: gain,
-    gainOrder: gain === null ? unknownGain : -gain,
-  }
-}
-
 /** Replaces the advice of an organization. Locks the devices, so that a transfer at the same time finds the rows and deletes them. */
 export async function replaceAdvice(
   connection: Connection,
@@ -100,7 +81,10 @@ export async function replaceAdvice(
 ): Promise<void> {
   await connection.query('DELETE FROM device_sim_advice WHERE organization_id = $1', [organizationId])
   for (let start = 0; start < advice.length; start += rowsAtOnce) {
-    const rows = advice.slice(start, start + rowsAtOnce).map(rowOf)
+    const rows = advice.slice(start, start + rowsAtOnce).map((sim) => ({
+      ...sim,
+      gainOrder: sim.gainMinutesPerDay === null ? unknownGain : -sim.gainMinutesPerDay,
+    }))
     await connection.query(
       `INSERT INTO device_sim_advice (organization_id, device_id, modem, plmn, minutes_per_day, no_service_minutes_per_day,
          operators, best_plmn, gain_minutes_per_day, gain_order)

@@ -1,4 +1,5 @@
-import type { QuestdbSql, SqlValue } from '#questdb/server/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
+import type { VoteCondition } from './organization-votes.ts'
 
 /** H3 indexes of resolution 10 from `first` to before `end`. */
 export type CellRange = { first: bigint; end: bigint }
@@ -8,11 +9,11 @@ const areaSize = 2n ** 24n
 
 /**
  * Divides the votes that meet a condition into ranges of cells with at most `maxVotes` each, or one cell of resolution 7 with more.
- * QuestDB compares a column with two numbers several times as fast as it computes a remainder, and reads all votes for each range.
+ * QuestDB reads all votes for each range. It compares a column with two numbers four times as fast as it computes a remainder.
  */
 export async function cellRanges(
   questdb: QuestdbSql,
-  { where, values }: { where: string; values: SqlValue[] },
+  { where, values }: VoteCondition,
   maxVotes: number,
 ): Promise<CellRange[]> {
   const areas = await questdb.queryArrays<[area: string, votes: string]>(

@@ -1,11 +1,7 @@
-import { isUuid } from '#core/ids'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type SqlValue, timestampParameter } from '#questdb/server/sql'
 import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
-
-/** The votes of an organization with a serving cell and a level, from `fromMs` to before `toMs`. */
-export type RadioVotes = { organizationId: string; fromMs: number; toMs: number }
+import { isOfOrganization, type OrganizationVotes, type VoteCondition } from './organization-votes.ts'
 
 /** A modem of a device, and how many votes it has. */
 export type RadioVoter = { deviceId: string; modem: string | null; votes: number }
@@ -35,16 +31,15 @@ export function servingCellOf(number: string): { cellId: string | null; pci: num
   return { cellId: null, pci: Math.floor(joined / arfcnFactor), arfcn: joined % arfcnFactor }
 }
 
-function condition({ organizationId, fromMs, toMs }: RadioVotes): { where: string; values: SqlValue[] } {
-  if (!isUuid(organizationId)) throw new TypeError('An id is a UUID.')
-  // A literal, because QuestDB filters a bound symbol on one thread only.
-  const where = `org_id = '${organizationId}' AND ts >= $1 AND ts < $2
-    AND serving_cell IS NOT NULL AND rsrp_dbm IS NOT NULL AND rat IS NOT NULL AND rat != 'none'`
-  return { where, values: [timestampParameter(fromMs), timestampParameter(toMs)] }
+/** Votes with a serving cell and a level. */
+function condition(votes: OrganizationVotes): VoteCondition {
+  const { where, values } = isOfOrganization(votes)
+  const isMeasured = "serving_cell IS NOT NULL AND rsrp_dbm IS NOT NULL AND rat IS NOT NULL AND rat != 'none'"
+  return { where: `${where} AND ${isMeasured}`, values }
 }
 
 /** The modems that voted, with the number of their votes. */
-export async function radioVoters(questdb: QuestdbSql, votes: RadioVotes): Promise<RadioVoter[]> {
+export async function radioVoters(questdb: QuestdbSql, votes: OrganizationVotes): Promise<RadioVoter[]> {
   const { where, values } = condition(votes)
   const rows = await questdb.queryArrays<[deviceId: string, modem: string | null, votes: string]>(
     `SELECT device_id, modem, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY device_id, modem`,
@@ -54,17 +49,17 @@ export async function radioVoters(questdb: QuestdbSql, votes: RadioVotes): Promi
 }
 
 /** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
-export const rangesOfLevels = (questdb: QuestdbSql, votes: RadioVotes, maxVotes: number): Promise<CellRange[]> =>
+export const rangesOfLevels = (questdb: QuestdbSql, votes: OrganizationVotes, maxVotes: number): Promise<CellRange[]> =>
   cellRanges(questdb, condition(votes), maxVotes)
 
 /** The levels in a range of cells. Levels of the same H3 cell, RAT and serving cell follow each other. */
-export const levelsInRange = (questdb: QuestdbSql, votes: RadioVotes, range: CellRange): Promise<RadioLevel[]> =>
+export const levelsInRange = (questdb: QuestdbSql, votes: OrganizationVotes, range: CellRange): Promise<RadioLevel[]> =>
   readLevels(questdb, votes, isInRange(range))
 
 /** The levels of all modems in these H3 cells of resolution 10, in the same order. */
 export async function levelsOfCells(
   questdb: QuestdbSql,
-  votes: RadioVotes,
+  votes: OrganizationVotes,
   h3: readonly string[],
 ): Promise<RadioLevel[]> {
   if (h3.length === 0) return []
@@ -74,7 +69,7 @@ export async function levelsOfCells(
 /** The H3 cells of resolution 10 in which a device has most votes, at most `limit`. */
 export async function cellsOfDevice(
   questdb: QuestdbSql,
-  votes: RadioVotes,
+  votes: OrganizationVotes,
   { deviceId, limit }: { deviceId: string; limit: number },
 ): Promise<string[]> {
   const { where, values } = condition(votes)
@@ -90,7 +85,7 @@ export async function cellsOfDevice(
 /** Of these H3 cells, those with the fewest votes of all modems, as many as have at most `maxVotes` together. */
 export async function cellsWithin(
   questdb: QuestdbSql,
-  votes: RadioVotes,
+  votes: OrganizationVotes,
   { h3, maxVotes }: { h3: readonly string[]; maxVotes: number },
 ): Promise<string[]> {
   if (h3.length === 0) return []
@@ -121,7 +116,7 @@ type LevelColumns = [
 
 const hourUs = 3_600_000_000
 
-async function readLevels(questdb: QuestdbSql, votes: RadioVotes, cells: string): Promise<RadioLevel[]> {
+async function readLevels(questdb: QuestdbSql, votes: OrganizationVotes, cells: string): Promise<RadioLevel[]> {
   const { where, values } = condition(votes)
   // Numbers of 32 bits, because the worker reads them several times as fast as times and counts of 64 bits.
   const rows = await questdb.queryArrays<LevelColumns>(

@@ -1,12 +1,8 @@
-import { isUuid } from '#core/ids'
 import { idList } from '#questdb/server/id-list'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type SqlValue, timestampParameter } from '#questdb/server/sql'
 import type { ServiceVotes, SimCell } from '#telemetry/sim-advice/sim-advice'
 import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
-
-/** The votes of an organization from `fromMs`, the start of an hour, to before `toMs`. */
-export type SimVotes = { organizationId: string; fromMs: number; toMs: number }
+import { isOfOrganization, modemKey, type OrganizationVotes } from './organization-votes.ts'
 
 /** A modem of a device with its votes. `plmn`: the operator of most of them; null if none has one. */
 export type SimVoter = { deviceId: string; modem: string | null; plmn: string | null; votes: number; days: number }
@@ -20,16 +16,9 @@ export type CellOperators = { cell: number; operators: ServiceVotes[] }
 // The last 15 bits are the same in all cells of resolution 10. The others are an exact number in JavaScript.
 const cellNumber = 'h3_10 / 32768'
 
-function condition({ organizationId, fromMs, toMs }: SimVotes): { where: string; values: SqlValue[] } {
-  if (!isUuid(organizationId)) throw new TypeError('An id is a UUID.')
-  // A literal, because QuestDB filters a bound symbol on one thread only.
-  const where = `org_id = '${organizationId}' AND ts >= $1 AND ts < $2`
-  return { where, values: [timestampParameter(fromMs), timestampParameter(toMs)] }
-}
-
 /** The modems that voted. */
-export async function simVoters(questdb: QuestdbSql, votes: SimVotes): Promise<SimVoter[]> {
-  const { where, values } = condition(votes)
+export async function simVoters(questdb: QuestdbSql, votes: OrganizationVotes): Promise<SimVoter[]> {
+  const { where, values } = isOfOrganization(votes)
   const days = await questdb.queryArrays<[deviceId: string, modem: string | null, days: string]>(
     `SELECT device_id, modem, count_distinct(day) FROM (
        SELECT device_id, modem, timestamp_floor('d', ts) day FROM coverage_vote_1m WHERE ${where}
@@ -42,9 +31,9 @@ export async function simVoters(questdb: QuestdbSql, votes: SimVotes): Promise<S
     `SELECT device_id, modem, plmn, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY device_id, modem, plmn`,
     values,
   )
-  const ofSim = Map.groupBy(operators, ([deviceId, modem]) => `${deviceId} ${modem ?? ''}`)
+  const ofSim = Map.groupBy(operators, ([deviceId, modem]) => modemKey(deviceId, modem))
   return days.map(([deviceId, modem, count]) => {
-    const own = ofSim.get(`${deviceId} ${modem ?? ''}`) ?? []
+    const own = ofSim.get(modemKey(deviceId, modem)) ?? []
     const [most] = own
       .flatMap(([, , plmn, votesOf]) => (plmn === null ? [] : [{ plmn, votes: Number(votesOf) }]))
       .sort((a, b) => b.votes - a.votes || (a.plmn < b.plmn ? -1 : 1))
@@ -54,16 +43,19 @@ export async function simVoters(questdb: QuestdbSql, votes: SimVotes): Promise<S
 }
 
 /** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
-export const rangesOfOperators = (questdb: QuestdbSql, votes: SimVotes, maxVotes: number): Promise<CellRange[]> =>
-  cellRanges(questdb, condition(votes), maxVotes)
+export const rangesOfOperators = (
+  questdb: QuestdbSql,
+  votes: OrganizationVotes,
+  maxVotes: number,
+): Promise<CellRange[]> => cellRanges(questdb, isOfOrganization(votes), maxVotes)
 
 /** The votes by operator of the cells in a range. */
 export async function operatorsInRange(
   questdb: QuestdbSql,
-  votes: SimVotes,
+  votes: OrganizationVotes,
   range: CellRange,
 ): Promise<CellOperators[]> {
-  const { where, values } = condition(votes)
+  const { where, values } = isOfOrganization(votes)
   const rows = await questdb.queryArrays<[cell: string, plmn: string, votes: string, noService: string]>(
     `SELECT cell, plmn, votes, no_service FROM (
        SELECT ${cellNumber} cell, plmn, sum(votes) votes, sum(CASE WHEN rat = 'none' THEN votes ELSE 0 END) no_service
@@ -89,10 +81,10 @@ export async function operatorsInRange(
  */
 export async function cellsOfSims(
   questdb: QuestdbSql,
-  votes: SimVotes,
+  votes: OrganizationVotes,
   deviceIds: readonly string[],
 ): Promise<SimCells[]> {
-  const { where, values } = condition(votes)
+  const { where, values } = isOfOrganization(votes)
   const { list, ids } = idList(deviceIds, values.length + 1)
   const rows = await questdb.queryArrays<
     [deviceId: string, modem: string | null, cell: string, minutes: number, noServiceMinutes: number]
@@ -106,7 +98,7 @@ export async function cellsOfSims(
   )
   const sims = new Map<string, SimCells>()
   for (const [deviceId, modem, cell, minutes, noServiceMinutes] of rows) {
-    const key = `${deviceId} ${modem ?? ''}`
+    const key = modemKey(deviceId, modem)
     const sim = sims.get(key) ?? { deviceId, modem, cells: [] }
     sims.set(key, sim)
     sim.cells.push({ cell: Number(cell), minutes, noServiceMinutes })

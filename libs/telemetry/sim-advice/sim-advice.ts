@@ -15,6 +15,7 @@ type OperatorEstimate = {
   knownShare: number
 }
 
+/** Minutes and shares are rounded to hundredths. */
 export type SimAdvice = {
   /** Minutes with a position, a day on which the SIM voted. */
   minutesPerDay: number
@@ -28,6 +29,9 @@ export type SimAdvice = {
 }
 
 const enoughKnown = 0.5
+
+/** Rounds to hundredths. */
+const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** Estimates by the fleet's own votes what SIMs of other operators would do in the places where a SIM is. */
 export type SimAdvisor = {
@@ -46,8 +50,9 @@ export function createSimAdvisor(): SimAdvisor {
   // One list for all cells, because an object for each of a million cells would take most of the memory.
   const operators: number[] = []
   const shares: number[] = []
-  const endOf = new Map<number, number>()
-  const startOf = new Map<number, number>()
+  const ordinalOf = new Map<number, number>()
+  /** Where the entries of each cell end, by ordinal. Those of the next cell begin there. */
+  const ends: number[] = []
 
   const index = (plmn: string): number => {
     const known = indexOf.get(plmn)
@@ -58,12 +63,12 @@ export function createSimAdvisor(): SimAdvisor {
 
   return {
     addCell(cell, votes) {
-      startOf.set(cell, operators.length)
+      ordinalOf.set(cell, ends.length)
       for (const { plmn, votes: all, noService } of votes) {
         operators.push(index(plmn))
         shares.push(noService / all)
       }
-      endOf.set(cell, operators.length)
+      ends.push(operators.length)
     },
     advise({ plmn, days, cells }) {
       let [minutes, noService] = [0, 0]
@@ -73,20 +78,22 @@ export function createSimAdvisor(): SimAdvisor {
       for (const own of cells) {
         minutes += own.minutes
         noService += own.noServiceMinutes
-        const end = endOf.get(own.cell) ?? 0
-        for (let at = startOf.get(own.cell) ?? end; at < end; at++) {
+        const ordinal = ordinalOf.get(own.cell)
+        if (ordinal === undefined) continue
+        const end = ends[ordinal] ?? 0
+        for (let at = ends[ordinal - 1] ?? 0; at < end; at++) {
           const operator = operators[at] ?? 0
           known[operator] = (known[operator] ?? 0) + own.minutes
           change[operator] = (change[operator] ?? 0) + own.minutes * (shares[at] ?? 0) - own.noServiceMinutes
         }
       }
-      const perDay = (value: number) => Math.max(0, value) / Math.max(1, days)
+      const perDay = (value: number) => rounded(Math.max(0, value) / Math.max(1, days))
       const estimates = plmns
         .map((other, at): OperatorEstimate => {
           const knownShare = minutes === 0 ? 0 : (known[at] ?? 0) / minutes
           const isKnown = knownShare >= enoughKnown
           const estimate = isKnown ? perDay(noService + (change[at] ?? 0)) : null
-          return { plmn: other, noServiceMinutesPerDay: estimate, knownShare }
+          return { plmn: other, noServiceMinutesPerDay: estimate, knownShare: rounded(knownShare) }
         })
         .filter(
           (other) =>
@@ -95,7 +102,7 @@ export function createSimAdvisor(): SimAdvisor {
         .sort(bestFirst)
       const today = perDay(noService)
       const best = estimates[0]?.noServiceMinutesPerDay ?? null
-      const gain = best === null ? null : Math.max(0, today - best)
+      const gain = best === null ? null : rounded(Math.max(0, today - best))
       return {
         minutesPerDay: perDay(minutes),
         noServiceMinutesPerDay: today,

@@ -6,6 +6,6 @@ export const minutesText = (minutes: number): string => `${minutes.toFixed(minut
 /** Less than this is not worth a SIM. */
 const worthMinutesPerDay = 1
 
-/** Whether another operator would serve the SIM better by more than a minute a day. */
+/** Whether another operator would serve the SIM better by at least a minute a day. */
 export const isWorthChanging = ({ gainMinutesPerDay }: SimAdvice): boolean =>
   (gainMinutesPerDay ?? 0) >= worthMinutesPerDay
