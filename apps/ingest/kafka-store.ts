@@ -54,6 +54,7 @@ export function openKafkaStore(parts: { settings: KafkaSettings; registry: Regis
       kafka.isPrepared() ? undefined : (problem?.reason ?? 'Kafka has not accepted the producer yet.'),
     failed: failed.promise,
     confirmation: () => () => {},
+    awaitMoments: () => {},
     async close() {
       await kafka.drain()
       await large.close()

@@ -13,6 +13,8 @@ export type ReportStore = {
   failed: Promise<Error>
   /** Returns a function that confirms that Postgres has the changes by stored rows until now. */
   confirmation(): () => void
+  /** Asks for the moments of the devices of these organizations. With Kafka, the writers ask themselves. */
+  awaitMoments(organizations: readonly string[]): void
   /** Syncs the log, stops what reads it, and releases it. */
   close(): Promise<void>
 }

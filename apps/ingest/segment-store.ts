@@ -59,6 +59,7 @@ export async function openSegmentStore(parts: SegmentStoreParts): Promise<Report
     failed: Promise.race([log.failed, writers.failed, checksFailed.promise]),
     whyNotReady: () => undefined,
     confirmation: writers.confirmation,
+    awaitMoments: writers.awaitMoments,
     async close() {
       await log.drain()
       await writers.stop()

@@ -13,8 +13,7 @@ import { openPool } from '#postgres/pool'
 import { onlyQuestdbServer, questdbServers } from '#questdb/server/servers'
 import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { refuseUnstoredSegments } from '#telemetry-log/segments/partitioned-log'
-import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
-import { createPresence } from '#telemetry-writer/states/presence'
+import { createPostgresTeller } from '#telemetry-writer/tell-postgres'
 import { followAccessNotices } from './access/access-notices.ts'
 import { createDeviceAccess } from './access/device-access.ts'
 import { createFailedAuthentications } from './access/failed-authentications.ts'
@@ -43,18 +42,17 @@ export async function startIngest(config: IngestConfig) {
   const pools = createFairPool(pool, config.POSTGRES_MAX_CONNECTIONS)
   const databaseClock = followDatabaseClock(pools.internal('clock'))
   const { clock } = databaseClock
-  const presence = createPresence({ pool: pools.internal('presence'), logger })
-  const dwells = createDwellAnnouncer({ pool: pools.internal('dwells'), plans, logger })
+  const teller = createPostgresTeller({
+    ...{ poolOf: pools.internal, plans, logger },
+    onAwaited: (organizations) => store.awaitMoments(organizations),
+  })
   const openJobs = createOpenJobs(pools.internal('open-jobs'))
   const access = createDeviceAccess({ db: pools.internal('access'), plans, clock })
   const { DEVICE_REQUESTS_PER_MINUTE: requestsPerMinute, DEVICE_REQUEST_BURST: burst } = config
   const traffic = createDeviceTraffic({ requestsPerMinute, burst })
   const store = await openStore({
     ...{ config, logger, retentionDays, traffic, registry: metrics.registry },
-    onStored({ reports, dwells: written }) {
-      presence.add(reports)
-      dwells.add(written)
-    },
+    onStored: teller.add,
   })
   const { backlog, failed } = store
   const redis = await openRedis(config)
@@ -77,7 +75,7 @@ export async function startIngest(config: IngestConfig) {
       logger,
     },
     failedAuthentications: createFailedAuthentications(proxyHopsOf(config), redis),
-    onAccepted: presence.seen,
+    onAccepted: teller.seen,
   })
   const { HOST: host, PORT: port } = config
   const server = await startListening(serve, { host, port, maxConnections: connectionLimit() })
@@ -88,12 +86,12 @@ export async function startIngest(config: IngestConfig) {
   const ignore = () => {}
   async function tellPostgres(): Promise<void> {
     const confirm = store.confirmation()
-    const written = await Promise.all([presence.flush(), dwells.flush()])
-    if (written.every((isWritten) => isWritten)) confirm()
+    if (await teller.flush()) confirm()
   }
   const repeating = [
     repeat(1_000, tellPostgres, ignore),
     repeat(1_000, openJobs.refresh, ignore),
+    repeat(1_000, teller.refresh, ignore),
     repeat(1_000, async () => backlog.measure(), ignore),
   ]
 
@@ -102,8 +100,7 @@ export async function startIngest(config: IngestConfig) {
     await store.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
     await databaseClock.stop()
-    await presence.flush()
-    await dwells.flush()
+    await teller.flush()
     redis?.disconnect()
     await pool.end()
     await stopTracing()

@@ -43,6 +43,7 @@ type KafkaPartitionParts = {
   group: KafkaGroup
   questdb: WatchedQuestdb
   folder: string
+  isAwaited: (organizationId: string) => boolean
   /** Receives changes by reports before a position. */
   onTold: (told: ToldByRows, position: LogPosition) => void
   logger: Logger
@@ -54,7 +55,7 @@ const commitLimitMs = 2_000
 
 /** Stores one partition until `stop`. Starts at once, and waits while the brokers or QuestDB do not respond. */
 export function startPartition(parts: KafkaPartitionParts): WrittenPartition {
-  const { partition, questdb, onTold } = parts
+  const { partition, questdb, isAwaited, onTold } = parts
   const logger = parts.logger.child({ partition })
   const storedTimes = createStoredTimes()
   let told: { number: number; position: LogPosition | undefined } = { number: 0, position: undefined }
@@ -64,6 +65,7 @@ export function startPartition(parts: KafkaPartitionParts): WrittenPartition {
     place: placeOf(parts),
     questdb,
     logger,
+    isAwaited,
     async openLog(tools) {
       const opened = await openLog({ ...parts, logger }, tools)
       log = opened.partition

@@ -25,6 +25,7 @@ export function createWrittenPartitions(parts: {
   questdb: WatchedQuestdb
   /** For data that cannot be stored. */
   folder: string
+  isAwaited: (organizationId: string) => boolean
   /** Receives changes by reports of a partition before a position. */
   onTold: (partition: number, told: ToldByRows, position: LogPosition) => void
   logger: Logger

@@ -11,8 +11,7 @@ import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka/kafka-topic'
 import { type ReplayOutcome, replayDeadLetters } from '#telemetry-writer/dead-letters/replay'
 import { summaryOf } from '#telemetry-writer/dead-letters/summary'
-import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
-import { createPresence } from '#telemetry-writer/states/presence'
+import { createPostgresTeller } from '#telemetry-writer/tell-postgres'
 import { openWatchedQuestdb } from '#telemetry-writer/watched-questdb'
 import { folderOf, replaySchema, writtenCopy } from './config.ts'
 import { openDirectStore } from './direct-store.ts'
@@ -69,8 +68,7 @@ async function replay(held: HeldGroup): Promise<void> {
       return opened.transport.send(rows)
     },
   }
-  const presence = createPresence({ pool, logger })
-  const dwells = createDwellAnnouncer({ pool, plans, logger })
+  const teller = createPostgresTeller({ poolOf: () => pool, plans, logger })
   let refusedRows = 0
   const direct = openDirectStore({
     questdb: { ...opened, transport },
@@ -78,10 +76,7 @@ async function replay(held: HeldGroup): Promise<void> {
     onDeadRows(rows) {
       refusedRows += rows.length
     },
-    onStored(told) {
-      presence.add(told.reports)
-      dwells.add(told.dwells)
-    },
+    onStored: teller.add,
     logger,
   })
   try {
@@ -94,7 +89,7 @@ async function replay(held: HeldGroup): Promise<void> {
       transport,
       onKept: (fate, detail) => console.error(`${fate}: ${detail}`),
     }).finally(direct.close)
-    if (!(await presence.flush()) || !(await dwells.flush())) {
+    if (!(await teller.flush())) {
       console.error('Postgres did not accept what the reports say about devices. Their next reports correct it.')
     }
     print(fates, refusedRows)

@@ -13,10 +13,9 @@ import { kafkaFailure } from '#telemetry-log/kafka/kafka-failure'
 import { joinKafkaGroup, type KafkaGroup } from '#telemetry-log/kafka/kafka-group'
 import { type KafkaSettings, kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka/kafka-topic'
-import { createDwellAnnouncer } from '#telemetry-writer/reports/dwell-announcer'
-import { createPresence } from '#telemetry-writer/states/presence'
 import { createUntilAvailable } from '#telemetry-writer/store/until-available'
 import { startViewUpkeep } from '#telemetry-writer/store/view-upkeep'
+import { createPostgresTeller } from '#telemetry-writer/tell-postgres'
 import { openWatchedQuestdb, type WatchedQuestdb } from '#telemetry-writer/watched-questdb'
 import { folderOf, type WriterConfig, type WrittenCopy } from './config.ts'
 import { registerGroupMetrics } from './metrics.ts'
@@ -53,8 +52,7 @@ export async function startWriter(
   const plans = await loadPlans(config.PLANS_FILE)
   const ttlDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'writer', maxConnections: 3 })
-  const presence = createPresence({ pool, logger })
-  const dwells = createDwellAnnouncer({ pool, plans, logger })
+  const teller = createPostgresTeller({ poolOf: () => pool, plans, logger })
   const connections = { applicationName: 'writer', maxConnections: 6 }
   const questdb = openWatchedQuestdb({ server: copy, ttlDays, ...connections, resumes: true, logger })
   const ends = openKafkaEnds(settings)
@@ -62,11 +60,11 @@ export async function startWriter(
     settings,
     questdb,
     folder,
-    onTold(partition, { reports, dwells: stored }, position) {
+    isAwaited: teller.isAwaited,
+    onTold(partition, told, position) {
       // A copy that lags must not bring back an older state.
       if (progress && position <= progress.toldBefore(partition)) return
-      presence.add(reports)
-      dwells.add(stored)
+      teller.add(told)
     },
     logger,
   })
@@ -81,8 +79,7 @@ export async function startWriter(
 
   async function tellPostgres(): Promise<void> {
     const confirm = partitions.confirmation()
-    const written = await Promise.all([presence.flush(), dwells.flush()])
-    if (written.every((isWritten) => isWritten)) confirm()
+    if (await teller.flush()) confirm()
   }
   async function noteEnds(): Promise<void> {
     const endOf = await ends.read()
@@ -91,6 +88,7 @@ export async function startWriter(
   const ignore = () => {}
   const repeating = [
     repeat(tellEveryMs, tellPostgres, ignore),
+    repeat(tellEveryMs, teller.refresh, ignore),
     repeat(watchEveryMs, partitions.follow, ignore),
     startViewUpkeep(questdb.sql, logger),
     repeat(progressEveryMs, progress?.keep ?? noteEnds, ignore),

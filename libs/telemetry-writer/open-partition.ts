@@ -49,6 +49,8 @@ type PartitionParts = {
   decode?: DecodeReport
   /** Receives changes by stored rows of reports before a position. `confirm` this number when Postgres has them. */
   onStored: (told: ToldByRows, number: number, position: LogPosition) => void
+  /** See `PipelineParts`. */
+  isAwaited?: ((organizationId: string) => boolean) | undefined
   /** Called with the position before which all rows are stored now. */
   onBatch?: (position: LogPosition) => void
   /** Called before rejected rows go to the dead letters. */
@@ -126,6 +128,7 @@ export function openPartition(parts: PartitionParts): OpenPartition {
       },
       onReplay,
       onRestored,
+      isAwaited: parts.isAwaited,
     })
     opened = { writer, log }
     if (isStopping) writer.stop()

@@ -6,7 +6,7 @@ import type { CleaningCounts } from '#telemetry-writer/reports/cleaning-counts'
 import type { DecodeReport } from '#telemetry-writer/reports/decode-report'
 import type { OnFailure } from '#telemetry-writer/reports/failing-reports'
 import { createUnconfirmedNews } from '#telemetry-writer/reports/unconfirmed-news'
-import type { ToldByRows } from '#telemetry-writer/states/device-reports'
+import { hasChanges, type ToldByRows } from '#telemetry-writer/states/device-reports'
 import type { StateFile } from '#telemetry-writer/states/state-file'
 import type { Checkpoints } from '#telemetry-writer/store/checkpoints'
 import type { SentRows } from '#telemetry-writer/store/sent-rows'
@@ -37,6 +37,8 @@ export type PartitionWriterParts = {
   onBatch?: (position: LogPosition) => void
   onReplay: (from: LogPosition) => void
   onFailure: OnFailure
+  /** See `PipelineParts`. */
+  isAwaited?: ((organizationId: string) => boolean) | undefined
   /** Receives how many states of devices were restored from the database. */
   onRestored?: (devices: number) => void
   /** Opens a file that keeps the states of devices, so that the next process need not restore them. Without it, none are kept. */
@@ -91,7 +93,7 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
       onStored(position, counts, told, unfinishedPosition) {
         stored = { unfinishedPosition }
         const fromPosition = checkpoints.current().position
-        if (told.reports.length + told.dwells.length > 0) onStored(told, news.sent(fromPosition), position)
+        if (hasChanges(told)) onStored(told, news.sent(fromPosition), position)
         const resume = {
           serverStartMs: startedAtMs,
           resumePosition: resumePosition(position),

@@ -57,6 +57,8 @@ export type PipelineParts = {
     unfinishedPosition: LogPosition | undefined,
   ) => void
   onFailure: OnFailure
+  /** Whether `onStored` is told the moments of the devices of an organization, see `ReportedMoment`. */
+  isAwaited?: ((organizationId: string) => boolean) | undefined
   /** Receives how many states of devices were restored from the database. */
   onRestored?: ((devices: number) => void) | undefined
   /** A file that keeps the states of devices for the next process. */
@@ -139,7 +141,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     questdb,
     decode,
     states,
-    reportRows: createReportRows({ rows, reports, cleaning }),
+    reportRows: createReportRows({ rows, reports, cleaning, isAwaited: parts.isAwaited }),
     isCounted: ledger.isCounted,
     generation: () => generation,
     flushAll: flushes.flushAll,

@@ -2,7 +2,10 @@ import type { HandedOutJob, JobDevice } from '#fleet/jobs/delivery'
 import type { TakeJob } from './take-line.ts'
 
 export type Mailbox = {
-  /** Returns the device's next job. Waits for one until `waitMs` have passed or `isGone` returns true. */
+  /**
+   * Returns the device's next job. Waits for one until `waitMs` have passed or `isGone` returns true, and at least 8 s if the
+   * device has jobs that wait for a good moment.
+   */
   next(device: JobDevice, waitMs: number, isGone: IsGone): Promise<HandedOutJob | undefined>
   /** Checks for jobs of these waiting devices, or of all. */
   wake(deviceIds?: readonly string[]): void
@@ -29,11 +32,18 @@ type WaiterState = 'waiting' | 'checking' | 'woken'
 type Waiter = {
   device: JobDevice
   isGone: IsGone
+  startedMs: number
   untilMs: number
   state: WaiterState
   resolve: (job: HandedOutJob | undefined) => void
   reject: (error: unknown) => void
 }
+
+/**
+ * A device whose job waits for a good moment waits at least this long, because it asks right after a report which may be that moment,
+ * and the report is processed meanwhile.
+ */
+const heldWaitMs = 8_000
 
 /** Interval to check for expired waits and disconnected callers. */
 const sweepMs = 200
@@ -74,7 +84,9 @@ export function createMailbox(take: TakeJob): Mailbox {
     try {
       do {
         waiter.state = 'checking'
-        const job = await take(waiter.device)
+        const taken = await take(waiter.device)
+        const job = taken === 'held' ? undefined : taken
+        if (taken === 'held') waiter.untilMs = Math.max(waiter.untilMs, waiter.startedMs + heldWaitMs)
         if (job || isOver(waiter)) return end(waiter, job)
       } while (isWoken(waiter))
       waiter.state = 'waiting'
@@ -103,8 +115,9 @@ export function createMailbox(take: TakeJob): Mailbox {
   return {
     next: (device, waitMs, isGone) =>
       new Promise((resolve, reject) => {
-        const untilMs = performance.now() + waitMs
-        const waiter: Waiter = { device, isGone, untilMs, state: 'waiting', resolve, reject }
+        const startedMs = performance.now()
+        const untilMs = startedMs + waitMs
+        const waiter: Waiter = { device, isGone, startedMs, untilMs, state: 'waiting', resolve, reject }
         // Register before the check, so that a job that arrives in between is not missed.
         enter(waiter)
         wakeOne(waiter)

@@ -3,8 +3,8 @@ import { devicesWithJobs, type HandedOutJob, type JobDevice, takeJobs } from '#f
 import { coalesce } from '#postgres/coalesce'
 import type { FairPool } from '#postgres/fair-pool'
 
-/** Returns the next job of a device, which it takes. */
-export type TakeJob = (device: JobDevice) => Promise<HandedOutJob | undefined>
+/** Returns the next job of a device, which it takes. `held`: it has jobs, and they wait for a good moment. */
+export type TakeJob = (device: JobDevice) => Promise<HandedOutJob | 'held' | undefined>
 
 /** Maximum number of devices per query and per transaction. */
 const takenTogether = 200
@@ -14,12 +14,12 @@ const takenTogether = 200
  * their organization: it can wait for rows that other work of the organization has locked, and others must not wait with it.
  */
 export function createTakeLine({ pools, clock }: { pools: FairPool; clock: Clock }): TakeJob {
-  type Line = { take: TakeJob; users: number }
+  type Line = { take: (device: JobDevice) => Promise<HandedOutJob | undefined>; users: number }
   const lines = new Map<string, Line>()
 
-  const hasJob = coalesce(async (devices: readonly JobDevice[]) => {
+  const isAvailable = coalesce(async (devices: readonly JobDevice[]) => {
     const found = await devicesWithJobs(pools.internal('next-jobs'), devices)
-    return ({ deviceId }: JobDevice) => found.has(deviceId)
+    return ({ deviceId }: JobDevice) => found.get(deviceId)
   }, takenTogether)
 
   const openLine = (organizationId: string): Line => ({
@@ -31,7 +31,8 @@ export function createTakeLine({ pools, clock }: { pools: FairPool; clock: Clock
   })
 
   return async (device) => {
-    if (!(await hasJob(device))) return undefined
+    const available = await isAvailable(device)
+    if (!available) return available === undefined ? undefined : 'held'
     const { organizationId } = device
     const line = lines.get(organizationId) ?? openLine(organizationId)
     lines.set(organizationId, line)

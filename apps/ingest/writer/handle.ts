@@ -15,6 +15,8 @@ export type WriterHandle = {
   toldNumber(): number
   /** Confirms that Postgres has the changes of `onStored` up to this number, so that a later start need not repeat them. */
   confirm(toldNumber: number): void
+  /** Tells it the organizations whose moments it must tell. */
+  awaitMoments(organizations: readonly string[]): void
   /** Lets it finish what it is sending, for a moment, and keep a checkpoint. */
   stop(): Promise<void>
 }
@@ -98,6 +100,9 @@ export function startWriterThread(parts: WriterParts): WriterHandle {
       if (number <= confirmedNumber || stopping) return
       confirmedNumber = number
       worker.postMessage({ kind: 'confirm', number } satisfies ToWriter)
+    },
+    awaitMoments(organizations) {
+      if (!stopping) worker.postMessage({ kind: 'await', organizations } satisfies ToWriter)
     },
     async stop() {
       stopping = true

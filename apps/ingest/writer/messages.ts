@@ -31,5 +31,11 @@ export type FromWriter =
   | { kind: 'stored'; told: ToldByRows; number: number }
   | { kind: 'stopped' }
 
-/** `confirm`: Postgres has the changes with this number and all before it. */
-export type ToWriter = { kind: 'stop' } | { kind: 'confirm'; number: number }
+/**
+ * `confirm`: Postgres has the changes with this number and all before it. `await`: the organizations whose moments must be told, as
+ * in `DeviceMoments`.
+ */
+export type ToWriter =
+  | { kind: 'stop' }
+  | { kind: 'confirm'; number: number }
+  | { kind: 'await'; organizations: readonly string[] }

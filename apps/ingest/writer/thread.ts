@@ -72,6 +72,7 @@ function tellProgress(): void {
   if (figures) tell({ kind: 'progress', progress: { ...figures, suspendedTables: questdb.watch.suspendedTables() } })
 }
 
+let awaited: ReadonlySet<string> = new Set()
 const writer = openPartition({
   place,
   questdb,
@@ -80,6 +81,7 @@ const writer = openPartition({
   // The first writer of the process applies the schema, and the others wait for it.
   prepare: () => changeSchema(() => Atomics.load(schemaApplied, 0) === 0),
   decode: createDecodeReport(settings.decoding),
+  isAwaited: (organizationId) => awaited.has(organizationId),
   onStored: (told, number) => tell({ kind: 'stored', told, number }),
   onBatch: tellProgress,
 })
@@ -98,6 +100,7 @@ const viewUpkeep = isFirst ? startViewUpkeep(questdb.sql, logger) : undefined
 const stopped = new Promise<void>((resolve, reject) => {
   parentPort?.on('message', (message: ToWriter) => {
     if (message.kind === 'confirm') writer.confirm(message.number)
+    else if (message.kind === 'await') awaited = new Set(message.organizations)
     else resolve(writer.stop(stopLimitMs))
   })
   writer.running.catch(reject)

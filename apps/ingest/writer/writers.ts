@@ -12,6 +12,8 @@ export type Writers = {
   failed: Promise<Error>
   /** Returns a function that confirms that Postgres has the changes of every `onStored` until now. */
   confirmation(): () => void
+  /** Tells the writers the organizations whose moments they must tell. */
+  awaitMoments(organizations: readonly string[]): void
   /** Stops all writers. */
   stop(): Promise<void>
 }
@@ -40,6 +42,9 @@ export function startWriters({ log, decoding, ...parts }: WritersParts): Writers
       return () => {
         for (const [writer, number] of numbers) writer.confirm(number)
       }
+    },
+    awaitMoments(organizations) {
+      for (const writer of writers) writer.awaitMoments(organizations)
     },
     async stop() {
       await Promise.all(writers.map((writer) => writer.stop()))

@@ -5,6 +5,7 @@ import type { ProfileReference } from '#fleet/config-profiles/read'
 import type { FleetContext } from '#fleet/context'
 import { createBatch } from '#fleet/jobs/batches/create'
 import type { Batch, BatchTarget } from '#fleet/jobs/batches/read'
+import type { NewJobDelivery } from '#fleet/jobs/model/good-moment'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import type { Schedule } from '#fleet/jobs/model/schedule'
 import { boundPool, type Queryable, transaction } from '#postgres/pool'
@@ -14,6 +15,7 @@ type ProfileApplication = ProfileReference & {
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
   expiresInSeconds?: number | undefined
+  delivery?: NewJobDelivery | undefined
 }
 
 /**

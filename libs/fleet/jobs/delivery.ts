@@ -6,6 +6,7 @@ import { markConfigFailed } from '#fleet/devices/status'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
+import { heldBecauseSql } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { JobReport, JobStatus } from '#fleet/jobs/model/states'
 import { rejectGoneProfiles } from '#fleet/jobs/pinned-profiles'
@@ -30,26 +31,31 @@ export type HandedOutJob = {
 
 // OFFSET 0 makes Postgres start from the devices: until it has new statistics it assumes that open jobs are rare, and would
 // read all of them for each call in the first minutes of a large batch.
-const offeredJobs = `FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
+const mailboxJobs = `FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
   CROSS JOIN LATERAL (
-    SELECT id, batch_id, status FROM job
+    SELECT id, organization_id, device_id, batch_id, status, delivery FROM job
     WHERE device_id = asking.device_id AND organization_id = asking.organization_id
       AND status IN ('dispatched', 'inProgress') AND NOT acknowledged OFFSET 0) j
-  LEFT JOIN job_batch b ON b.id = j.batch_id
-  WHERE (j.status = 'inProgress' OR ${handsOutSql('b')})`
+  LEFT JOIN job_batch b ON b.id = j.batch_id`
+
+const isAvailable = `(j.status = 'inProgress' OR ${handsOutSql('j', 'b')})`
 
 const identitiesOf = (devices: readonly JobDevice[]) => [
   devices.map(({ deviceId }) => deviceId),
   devices.map(({ organizationId }) => organizationId),
 ]
 
-/** The ids of those devices that could take a job now. Locks nothing. */
-export async function devicesWithJobs(db: Queryable, devices: readonly JobDevice[]): Promise<Set<string>> {
-  const { rows } = await db.query<{ device_id: string }>(
-    `SELECT DISTINCT asking.device_id ${offeredJobs}`,
+/**
+ * Returns, by the id of each device that has a job, whether it could take it now; false: its jobs wait for a good moment. Without
+ * the devices that have none. Locks nothing.
+ */
+export async function devicesWithJobs(db: Queryable, devices: readonly JobDevice[]): Promise<Map<string, boolean>> {
+  const { rows } = await db.query<{ device_id: string; available: boolean }>(
+    `SELECT asking.device_id, bool_or(${isAvailable}) AS available ${mailboxJobs}
+     WHERE ${isAvailable} OR ${heldBecauseSql('j', 'b')} IS NOT NULL GROUP BY asking.device_id`,
     identitiesOf(devices),
   )
-  return new Set(rows.map(({ device_id }) => device_id))
+  return new Map(rows.map(({ device_id, available }) => [device_id, available]))
 }
 
 /**
@@ -62,7 +68,7 @@ export async function takeJobs(
   devices: readonly JobDevice[],
 ): Promise<Map<string, HandedOutJob>> {
   return systemTransaction(system, async (connection) => {
-    const offered = await lockJobs(connection, `SELECT j.id ${offeredJobs}`, identitiesOf(devices))
+    const offered = await lockJobs(connection, `SELECT j.id ${mailboxJobs} WHERE ${isAvailable}`, identitiesOf(devices))
     const nowMs = system.clock()
     const deliverable = await rejectGoneProfiles(connection, offered, nowMs)
     const handedOut = await takeOldest(connection, deliverable, nowMs)

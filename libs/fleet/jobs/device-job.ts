@@ -7,7 +7,9 @@ import { findDevice } from '#fleet/devices/device'
 import { readFirmwareContent } from '#fleet/firmware/read'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
+import { isDeliveryOver, type JobDelivery, type NewJobDelivery, requireDelivery } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
+import { expiryMs, requireRepresentable } from '#fleet/jobs/model/lifetime'
 import { deliverableFrom } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
 import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
@@ -27,13 +29,14 @@ type NewDeviceJob = {
   /** An image of the catalogue, instead of `parameters`. */
   firmwareImageId?: string | undefined
   expiresInSeconds?: number | undefined
+  delivery?: NewJobDelivery | undefined
 }
 
 const deviceDisabled = () => conflict('device_disabled', 'The device is disabled and accepts no jobs.')
 
 /**
- * Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled`, `model_mismatch` or
- * `limit_reached`.
+ * Creates one job for one device (`job:create`). Throws 404, 400 for a delivery that is too late or too early, 402, and 409
+ * `device_disabled`, `model_mismatch` or `limit_reached`.
  */
 export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }: NewDeviceJob): Promise<Job> {
   const { organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'job:create')
@@ -45,21 +48,19 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     if (device.status === 'disabled') throw deviceDisabled()
     const parameters = await parametersFor(connection, device, input)
     const nowMs = ctx.clock()
+    const delivery = requireDelivery(input.delivery, null, nowMs)
+    const expiresAt = requireRepresentable(expiryMs(lifetimeS, nowMs, delivery), '/delivery/latestAt')
     const jobId = newId(nowMs)
     const { kind } = input
     await queryEntities(
       connection,
       `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, parameters, lifetime_s,
-         expires_at, created_by, created_at, updated_at, traceparent)
+         expires_at, delivery, created_by, created_at, updated_at, traceparent)
        VALUES ($jobId, $organizationId, $deviceId, $kind, $exclusive, 'queued', $maxAttempts, $parameters, $lifetimeS,
-         $expiresAt, $createdBy, uuid_extract_timestamp($jobId), uuid_extract_timestamp($jobId), $traceparent)`,
+         $expiresAt, $delivery, $createdBy, uuid_extract_timestamp($jobId), uuid_extract_timestamp($jobId), $traceparent)`,
       {
         ...{ jobId, organizationId, deviceId, kind, exclusive, maxAttempts, parameters, lifetimeS },
-        ...{
-          expiresAt: new Date(nowMs + lifetimeS * 1_000),
-          createdBy: ctx.principal.id,
-          traceparent: ctx.traceparent,
-        },
+        ...{ expiresAt, delivery, createdBy: ctx.principal.id, traceparent: ctx.traceparent },
       },
     )
     await auditObject(ctx, connection, 'job.created', { organizationId, id: jobId }, { kind, deviceId })
@@ -105,7 +106,7 @@ export const cancelJob = (ctx: FleetContext, reference: OrganizationJob): Promis
 
 /**
  * Queues a job that ended without success again, as its next attempt (`job:create`). Throws 404, 402, and 409
- * `job_not_retryable`, `device_gone`, `device_disabled` or `profile_gone`.
+ * `job_not_retryable`, `device_gone`, `device_disabled`, `delivery_over` or `profile_gone`.
  */
 export const retryJob = (ctx: FleetContext, reference: OrganizationJob): Promise<Job> =>
   changeJob(ctx, reference, 'job:create', async (connection, job) => {
@@ -122,6 +123,7 @@ export const retryJob = (ctx: FleetContext, reference: OrganizationJob): Promise
         `Only a job that ended without success can be retried; this one is ${status}.`,
       )
     }
+    requireDeliverable(job.delivery, ctx.clock())
     if (!rows[0]) throw conflict('device_gone', 'The device no longer belongs to the organization.')
     if (rows[0].status === 'disabled') throw deviceDisabled()
     if (job.batchId !== null) await requirePinnedProfile(connection, { organizationId, batchId: job.batchId })
@@ -129,12 +131,18 @@ export const retryJob = (ctx: FleetContext, reference: OrganizationJob): Promise
     return readJob(ctx, connection, reference)
   })
 
+/** Throws 409 for a job that expired because its `latestAt` has passed: it could never be delivered. */
+export function requireDeliverable(delivery: JobDelivery | null, nowMs: number): void {
+  if (isDeliveryOver(delivery, nowMs))
+    throw conflict('delivery_over', '`delivery.latestAt` has passed. Create a new job.')
+}
+
 /** The event that gives a job a full set of attempts, and its whole lifetime from when its schedule lets it run. */
 export const retryOf = (ctx: FleetContext) => (job: LockedJob) =>
   ({
     type: 'retry',
     maxAttempts: policyOf(job.kind).maxAttempts,
-    expiresAtMs: deliverableFrom(job.schedule, ctx.clock()) + job.lifetimeS * 1_000,
+    expiresAtMs: expiryMs(job.lifetimeS, deliverableFrom(job.schedule, ctx.clock()), job.delivery),
   }) as const
 
 /** Names the caller as the actor of a change, at the present time. */

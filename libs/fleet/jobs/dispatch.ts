@@ -5,6 +5,7 @@ import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql, planExclusiveJobs } from '#fleet/jobs/exclusivity'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
+import { expiryMs } from '#fleet/jobs/model/lifetime'
 import { deliverableFrom } from '#fleet/jobs/model/schedule'
 import { backOffMs, type JobEvent } from '#fleet/jobs/model/states'
 import { wakeDevices } from '#fleet/jobs/notices'
@@ -25,7 +26,7 @@ const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 /**
  * Dispatches queued jobs to the mailboxes of their devices and wakes the devices that wait for a job. Ends a job whose
  * device is deleted or disabled, or whose version of a profile does not exist. Holds a job whose batch is paused or whose device runs another exclusive job. Recalls a
- * dispatched job of a paused or closed batch when another exclusive job needs its device.
+ * dispatched job that its device may not take now when another exclusive job needs the device.
  */
 export async function dispatchJobs(system: SystemContext, references: readonly JobReference[]): Promise<void> {
   const nowMs = system.clock()
@@ -88,10 +89,10 @@ export async function endOverdueJobs(system: SystemContext, references: readonly
 }
 
 /** A next attempt keeps the expiry of the job, unless it has to wait for a window. Then the job has its whole lifetime there. */
-function expiryOfRetry({ state, schedule, lifetimeS }: LockedJob, nowMs: number): number {
+function expiryOfRetry({ state, schedule, lifetimeS, delivery }: LockedJob, nowMs: number): number {
   const retryAtMs = nowMs + backOffMs(state.attempt)
   const fromMs = deliverableFrom(schedule, retryAtMs)
-  return fromMs > retryAtMs ? Math.max(state.expiresAtMs, fromMs + lifetimeS * 1_000) : state.expiresAtMs
+  return fromMs > retryAtMs ? Math.max(state.expiresAtMs, expiryMs(lifetimeS, fromMs, delivery)) : state.expiresAtMs
 }
 
 /**
@@ -112,7 +113,7 @@ const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Prom
   )
 
 /**
- * The states a dispatch depends on. `handsOut`: the job has no batch, or its batch runs and its window is open.
+ * The states a dispatch depends on. `handsOut`: the device of the job may take it now.
  * `isProfileGone`: the version of the profile that it applies does not exist.
  */
 type DispatchContext = {
@@ -127,7 +128,7 @@ async function readDispatchContexts(
   jobs: readonly LockedJob[],
 ): Promise<Map<string, DispatchContext>> {
   const { rows } = await connection.query<{ id: string } & DispatchContext>(
-    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('b')} AS "handsOut",
+    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('j', 'b')} AS "handsOut",
        ${isProfileGoneSql} AS "isProfileGone"
      FROM job j LEFT JOIN device d ON d.organization_id = j.organization_id AND d.id = j.device_id
        LEFT JOIN job_batch b ON b.id = j.batch_id

@@ -1,16 +1,17 @@
 import type { LockedJob } from '#fleet/jobs/changes/locking'
+import { heldBecauseSql } from '#fleet/jobs/model/good-moment'
 
 type ExclusivePlan = {
   /** Wanted jobs that must wait until their device is free. */
   blocked: LockedJob[]
-  /** Dispatched jobs that release their device to a wanted one, because their batch is paused or its window is closed. */
+  /** Dispatched jobs that release their device to a wanted one, because their device may not take them now. */
   recalled: LockedJob[]
 }
 
 /**
  * Decides which of the wanted jobs may be dispatched, since a device has one exclusive job at a time. Older jobs come
- * first. A job whose batch is paused or outside its window (`handsOut` is false) does not block others, unless the device
- * has taken it. `locked` holds the wanted jobs and all open exclusive jobs of their devices, in order of creation.
+ * first. A job whose batch is paused or outside its window, or which waits for a good moment (`handsOut` is false), does not
+ * block others, unless the device has taken it. `locked` holds the wanted jobs and all open exclusive jobs of their devices, in order of creation.
  */
 export function planExclusiveJobs(
   locked: readonly LockedJob[],
@@ -49,6 +50,9 @@ export function planExclusiveJobs(
 const isDue = ({ state, hold }: LockedJob, nowMs: number): boolean =>
   state.status === 'queued' && hold !== 'rollout' && (state.notBeforeMs === null || state.notBeforeMs <= nowMs)
 
-/** SQL condition: devices may take the job. `batch` is the name of a left-joined job_batch; a job without one always may. */
-export const handsOutSql = (batch: string): string =>
-  `(${batch}.id IS NULL OR ${batch}.status = 'running' AND ${batch}.window_open)`
+/**
+ * SQL condition: the device of job `job` may take it. `batch` is the name of the left-joined job_batch: it runs, and its window is
+ * open. A job that waits for a good moment has one.
+ */
+export const handsOutSql = (job: string, batch: string): string =>
+  `((${batch}.id IS NULL OR ${batch}.status = 'running' AND ${batch}.window_open) AND ${heldBecauseSql(job, batch)} IS NULL)`

@@ -283,8 +283,8 @@ const isLost = (before: string) =>
 
 /**
  * Repairs what a crash can leave behind, organization by organization. Offers jobs again that the queue should have processed by
- * now; the queue ignores those it still has. Ends the hold of jobs whose device is free, or is occupied only by a job whose
- * batch is paused or closed. Returns how many jobs were affected.
+ * now; the queue ignores those it still has. Ends the hold of jobs whose device is free, or is occupied only by a job that
+ * the device may not take now. Returns how many jobs were affected.
  */
 export async function reconcileOffers(
   { pool, clock }: SystemContext,
@@ -312,4 +312,4 @@ const isFree = `status = 'queued' AND hold = 'device' AND NOT EXISTS (
   SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
     LEFT JOIN job_batch own ON own.id = job.batch_id
   WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
-    OR rival.status = 'dispatched' AND (${handsOutSql('theirs')} OR NOT ${handsOutSql('own')})))`
+    OR rival.status = 'dispatched' AND (${handsOutSql('rival', 'theirs')} OR NOT ${handsOutSql('job', 'own')})))`

@@ -7,8 +7,9 @@ import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import { requireGroup } from '#fleet/groups/read'
 import { jobOfBatchSql } from '#fleet/jobs/batches/read'
+import { deliveryOut, deliverySql, heldBecauseSql, heldReasons } from '#fleet/jobs/model/good-moment'
 import { type JobKind, jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
-import { expiresAtSql, isHeldBackSql } from '#fleet/jobs/model/lifetime'
+import { expiresAtSql, expiryMs, isHeldBackSql } from '#fleet/jobs/model/lifetime'
 import { deliverableFrom, type Schedule } from '#fleet/jobs/model/schedule'
 import { type JobStatus, jobStatuses } from '#fleet/jobs/model/states'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
@@ -44,6 +45,13 @@ export const jobSchema = z
     expiresAt: instantOut().describe(
       'The job expires if the device does not start it by this time. While its batch holds it back, this is the expiry of a job that may start at the next possible time.',
     ),
+    delivery: deliveryOut.nullable().describe('The good moment that the job waits for; null: it does not wait.'),
+    heldBecause: z
+      .enum(heldReasons)
+      .nullable()
+      .describe(
+        'Why the device may not take the job yet: it reported no signal in the last 2 minutes, its signal is weaker than `minQuality`, or it does not dwell. Null when it may, while its batch holds it back, and after it was taken.',
+      ),
     createdAt: instantOut(),
     updatedAt: instantOut(),
     finishedAt: instantOut().nullable(),
@@ -87,6 +95,8 @@ const columns = `
   CASE WHEN j.error_code IS NOT NULL THEN json_build_object('code', j.error_code, 'detail', j.error_detail) END AS error,
   j.cancel_requested AS "cancelRequested",
   CASE WHEN j.finished_at IS NULL THEN ${expiresAtSql} ELSE j.expires_at END AS "expiresAt", j.lifetime_s AS "lifetimeS",
+  ${deliverySql('j', 'b')} AS delivery,
+  CASE WHEN j.status IN ('queued', 'dispatched') THEN ${heldBecauseSql('j', 'b')} END AS "heldBecause",
   j.status IN ('queued', 'dispatched') AND ${isHeldBackSql} AS "isHeldBack", b.schedule,
   (b.stage_times -> -1 ->> 'endedAt')::timestamptz + (b.rollout ->> 'stageWaitMinutes')::int * interval '1 minute' AS "stageEndsAt",
   j.created_at AS "createdAt",
@@ -104,9 +114,14 @@ type JobRow = Job & { lifetimeS: number; isHeldBack: boolean; schedule: Schedule
 function toJob({ lifetimeS, isHeldBack, schedule, stageEndsAt, ...job }: JobRow, nowMs: number): Job {
   const waitsUntilMs = Math.max(nowMs, stageEndsAt === null ? 0 : Date.parse(stageEndsAt))
   const expiresAt = isHeldBack
-    ? new Date(deliverableFrom(schedule, waitsUntilMs) + lifetimeS * 1_000).toISOString()
+    ? new Date(expiryMs(lifetimeS, deliverableFrom(schedule, waitsUntilMs), job.delivery)).toISOString()
     : job.expiresAt
-  return { ...job, expiresAt, parameters: redactParameters(job.parameters) }
+  return {
+    ...job,
+    heldBecause: isHeldBack ? null : job.heldBecause,
+    expiresAt,
+    parameters: redactParameters(job.parameters),
+  }
 }
 
 /** One job, in the caller's transaction. Throws 404. */

@@ -6,6 +6,7 @@ import { radioKey, rowSource } from '#telemetry/report/sources'
 import type { RowOrigin } from '#telemetry/rows/ilp'
 import type { DeviceReports } from '#telemetry-writer/states/device-reports'
 import type { DeviceState } from '#telemetry-writer/states/device-state'
+import { emptyMoment, noteSample } from '#telemetry-writer/states/reported-moments'
 import { remember, sight } from '#telemetry-writer/states/seen-samples'
 import { fates, type RowBatch, type RowOutcome } from '#telemetry-writer/store/row-batch'
 import { advanceTrack, noteSims, type TrackStep } from '#telemetry-writer/tracks/device-track'
@@ -51,17 +52,19 @@ export function createReportRows(parts: {
   rows: RowBatch
   reports: DeviceReports
   cleaning: CleaningCounts
+  /** Whether a job of the organization waits for a good moment of its device. Default: none does. */
+  isAwaited?: ((organizationId: string) => boolean) | undefined
 }): ReportRows {
-  const { rows, reports, cleaning } = parts
+  const { rows, reports, cleaning, isAwaited = () => false } = parts
 
-  /** Adds RF rows, earlier rows that the new fixes move, and dwells. Returns the dwells. */
+  /** Adds RF rows, earlier rows that the new fixes move, and dwells. */
   function addTrackRows(
     { track }: DeviceState,
     origin: RowOrigin,
     fixes: readonly FixReport[],
     radio: RadioRows,
     counted: boolean,
-  ): TrackStep['dwells'] {
+  ): TrackStep {
     const { deviceId } = origin
     const samples = [...radio.values()].map(({ row }) => row)
     const step = advanceTrack(track, origin, fixes, samples)
@@ -79,7 +82,7 @@ export function createReportRows(parts: {
     }
     for (const { row, origin: dwellOrigin } of step.dwells)
       rows.append('dwell', row, dwellOrigin, fates.uncounted, counted ? 'dwell' : 'replayed')
-    return step.dwells
+    return step
   }
 
   const addReport: ReportRows['add'] = ({ batch, samples }, state, { counted, stored, generation }) => {
@@ -89,6 +92,7 @@ export function createReportRows(parts: {
     const radio: RadioRows = new Map()
     const notable: CleanRow[] = []
     const connections: RowOf<'connection'>[] = []
+    const moment = counted && isAwaited(organizationId) ? emptyMoment(origin) : undefined
     const sims: Parameters<typeof noteSims>[1][number][] = []
     const counts = { stored: 0, replaced: 0, superseded: 0 }
     const countRow = (fate: RowOutcome) => {
@@ -108,6 +112,7 @@ export function createReportRows(parts: {
       if (sighting !== 'repeated') remember(seen, tsMs, source)
       const isCounted = counted && index < batch.sampleCount
       const fate = !isCounted ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
+      if (moment) noteSample(moment, row)
       if (row.kind !== 'cellular') {
         if (row.kind === 'location' && row.isUndated) row.usable = repeatsFix(row, fixes, state)
         if (counted) notable.push(row)
@@ -133,10 +138,11 @@ export function createReportRows(parts: {
     )
     if (sims.length > 0) noteSims(state.track, sims)
     const usable = [...fixes.values()].filter((fix) => fix !== null)
-    const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio, counted) : []
+    const step = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio, counted) : undefined
     // The following code must not throw, because recorded changes cannot be undone.
     for (const row of notable) reports.note(batch, row, state)
-    for (const dwell of dwells) reports.noteDwell(dwell.row, dwell.origin)
+    for (const dwell of step?.dwells ?? []) reports.noteDwell(dwell.row, dwell.origin)
+    if (moment) reports.noteMoment({ ...moment, dwelling: step?.isDwelling })
     // Decoding returns the same samples as at acceptance, unless an upgrade changed its rules.
     return { ...counts, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
   }

@@ -78,7 +78,12 @@ type Rebuilding = {
   lateFromMs: number
 }
 
-export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
+export type TrackStep = {
+  rows: StoredCellularRow[]
+  dwells: { row: DwellRow; origin: RowOrigin }[]
+  /** Whether the device dwells after the report. */
+  isDwelling: boolean
+}
 
 /**
  * Creates a track without data. Fixes and rows older than `knownFromMs` are not in memory: rows that arrive for that
@@ -154,7 +159,7 @@ export function advanceTrack(
     origin: { deviceId, ...ownerAt(state.owners, dwell.arrivedAtMs, origin) },
   }))
   // Alignment returns copies of the rows it was given, which keep their organization and time of receipt.
-  return { rows: rows as StoredCellularRow[], dwells }
+  return { rows: rows as StoredCellularRow[], dwells, isDwelling: open !== null }
 }
 
 /** Notes the SIMs that a report's `connection` samples tell. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { deliverySchema } from '#fleet/jobs/model/good-moment'
 import { maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
@@ -13,6 +14,9 @@ export const batchOptions = {
     .describe(
       'Time in which a device can start its job, from the first moment at which the schedule and the rollout let it. It starts again after a pause.',
     ),
+  delivery: deliverySchema
+    .optional()
+    .describe('Lets each device take its job at a good moment only: with good signal, or while it dwells.'),
   schedule: scheduleSchema.optional(),
   rollout: rolloutSchema.optional(),
 }

@@ -15,7 +15,7 @@ import { batchOptions } from './batch-options.ts'
 import { statusAndKind } from './jobs.ts'
 
 const tag = 'Jobs'
-const { expiresInSeconds } = batchOptions
+const { expiresInSeconds, delivery } = batchOptions
 
 const newBatch = jobRequest({
   ...selectionFields,
@@ -90,7 +90,7 @@ export const jobRequestRoutes: Route[] = [
     tag,
     access: 'job:create',
     params: z.object({ id: uuid() }),
-    body: jobRequest({ expiresInSeconds }),
+    body: jobRequest({ expiresInSeconds, delivery }),
     idempotent: 'replay',
     answers: {
       202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },

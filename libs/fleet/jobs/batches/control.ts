@@ -13,7 +13,8 @@ import {
 import { holdJobs } from '#fleet/jobs/changes/holds'
 import { lockJobs } from '#fleet/jobs/changes/locking'
 import { type ChangeBy, changeJobs } from '#fleet/jobs/changes/state-change'
-import { changeByCaller, retryOf } from '#fleet/jobs/device-job'
+import { changeByCaller, requireDeliverable, retryOf } from '#fleet/jobs/device-job'
+import type { JobDelivery } from '#fleet/jobs/model/good-moment'
 import { deliverableFrom, type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeAllDevices, wakeWorker } from '#fleet/jobs/notices'
 import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
@@ -26,7 +27,7 @@ import type { Connection } from '#postgres/pool'
 /** Jobs per transaction, so that the counters of the batch are not locked for long. */
 const chunkSize = 2_000
 
-type FoundBatch = { status: BatchStatus; schedule: Schedule | null; gated: boolean }
+type FoundBatch = { status: BatchStatus; schedule: Schedule | null; delivery: JobDelivery | null; gated: boolean }
 
 /**
  * Cancels the batch's jobs that no device has taken, and requests the cancellation of the others (`job:cancel`). Throws
@@ -57,15 +58,16 @@ export async function resumeBatch(ctx: FleetContext, batch: BatchReference): Pro
 
 /**
  * Retries the batch's jobs that ended without success, except on disabled devices (`job:create`). Throws 404, 402, and 409
- * `nothing_to_retry` or `profile_gone`.
+ * `nothing_to_retry`, `delivery_over` or `profile_gone`.
  */
 export async function retryBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
   const { organizationId, batchId } = batch
   let retried = 0
   for (;;) {
     const count = await withObject(ctx, batchAccess(batch, 'job:create'), async (connection) => {
-      const { gated } = await findBatch(connection, batch)
+      const { gated, delivery } = await findBatch(connection, batch)
       await requireActiveSubscription(ctx, connection, organizationId)
+      requireDeliverable(delivery, ctx.clock())
       const jobs = await lockJobs(
         connection,
         `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
@@ -161,7 +163,7 @@ const restartStages = (connection: Connection, { organizationId, batchId }: Batc
 async function findBatch(connection: Connection, batch: BatchReference): Promise<FoundBatch> {
   const [found] = await queryEntities<FoundBatch>(
     connection,
-    `SELECT status, schedule, schedule IS NOT NULL OR rollout IS NOT NULL AS gated
+    `SELECT status, schedule, delivery, schedule IS NOT NULL OR rollout IS NOT NULL AS gated
      FROM job_batch WHERE organization_id = $organizationId AND id = $batchId`,
     batch,
   )

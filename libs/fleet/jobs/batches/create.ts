@@ -1,4 +1,3 @@
-import { badRequest } from '#core/errors'
 import { timeOfId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
@@ -11,7 +10,9 @@ import { readFirmwareContent } from '#fleet/firmware/read'
 import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/read'
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-ids'
+import { type JobDelivery, type NewJobDelivery, requireDelivery } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
+import { expiryMs, requireRepresentable } from '#fleet/jobs/model/lifetime'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { deliverableFrom, type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
@@ -33,12 +34,13 @@ type BatchInput = {
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
   expiresInSeconds?: number | undefined
+  delivery?: NewJobDelivery | undefined
 }
 
 /**
  * Creates one job for every device of the target, in one transaction with the batch and its audit row (`job:create`;
  * `config:apply` for apply_config). Devices that cannot run the job are listed in `skipped` with a reason. Throws 404 that
- * names an unknown group or device, 400 for a start that is too late, 402, and 409 `limit_reached`.
+ * names an unknown group or device, 400 for a start or a delivery at the wrong time, 402, and 409 `limit_reached`.
  */
 export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
   const { organizationId } = input
@@ -116,11 +118,16 @@ async function insertBatch(
   const nowMs = ctx.clock()
   const batchId = newBatchId(nowMs)
   const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
+  const delivery = requireDelivery(input.delivery, schedule ?? null, nowMs)
   const plan: BatchPlan = {
     batchId,
     createdAt: timeOfId(batchId),
     lifetimeS,
-    expiresAt: requireRepresentable(deliverableFrom(schedule ?? null, nowMs) + lifetimeS * 1_000),
+    delivery,
+    expiresAt: requireRepresentable(
+      expiryMs(lifetimeS, deliverableFrom(schedule ?? null, nowMs), delivery),
+      schedule?.startAt === undefined ? '/delivery/latestAt' : '/schedule/startAt',
+    ),
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
     open: scheduleAt(schedule ?? null, nowMs).open,
   }
@@ -135,17 +142,16 @@ async function insertBatch(
   return readBatch(connection, { organizationId, batchId })
 }
 
-/** The last year that RFC 3339 can write. */
-const endOfTimeMs = Date.UTC(10_000, 0)
-
-function requireRepresentable(expiresAtMs: number): Date {
-  if (expiresAtMs < endOfTimeMs) return new Date(expiresAtMs)
-  const detail = '/schedule/startAt: The jobs would expire after the year 9999. Choose an earlier `startAt`.'
-  throw badRequest(detail, [{ pointer: '/schedule/startAt', code: 'too_late', detail }])
-}
-
 /** The decisions made before any row is written. `held`: a rollout or schedule releases the jobs. `open`: it may start now. */
-type BatchPlan = { batchId: string; createdAt: Date; lifetimeS: number; expiresAt: Date; held: boolean; open: boolean }
+type BatchPlan = {
+  batchId: string
+  createdAt: Date
+  lifetimeS: number
+  delivery: JobDelivery | null
+  expiresAt: Date
+  held: boolean
+  open: boolean
+}
 type Snapshot = { total: number; skipped: Batch['skipped'] }
 
 async function insertJobs(
@@ -185,19 +191,19 @@ async function insertBatchRow(
   connection: Connection,
   { organizationId, kind, target, profile, schedule, rollout }: BatchInput,
   { total, skipped, parameters, targetName }: Snapshot & Pick<Content, 'parameters'> & { targetName: string | null },
-  { batchId, createdAt, expiresAt, held, open }: BatchPlan,
+  { batchId, createdAt, delivery, expiresAt, held, open }: BatchPlan,
 ): Promise<void> {
   const status = total === 0 ? 'finished' : open ? 'running' : 'scheduled'
   await queryEntities(
     connection,
     `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
-       profile_version, profile_name, target_name, schedule, rollout, expires_at, total, queued, held, fresh, skipped,
+       profile_version, profile_name, target_name, schedule, rollout, delivery, expires_at, total, queued, held, fresh, skipped,
        window_open, created_by, created_at, finished_at, traceparent)
      VALUES ($batchId, $lastJobId, $organizationId, $kind, $status, $target, $parameters, $profileId,
-       $profileVersion, $profileName, $targetName, $schedule, $rollout, $expiresAt, $total, $total, $held, $fresh, $skipped,
+       $profileVersion, $profileName, $targetName, $schedule, $rollout, $delivery, $expiresAt, $total, $total, $held, $fresh, $skipped,
        $open, $createdBy, $createdAt, $finishedAt, $traceparent)`,
     {
-      ...{ batchId, organizationId, kind, status, target, parameters, targetName, schedule, rollout },
+      ...{ batchId, organizationId, kind, status, target, parameters, targetName, schedule, rollout, delivery },
       ...{ profileId: profile?.id, profileVersion: profile?.version, profileName: profile?.name },
       ...{ total, held: held ? total : 0, fresh: held ? 0 : total, skipped: JSON.stringify(skipped) },
       ...{ expiresAt, open, createdAt, finishedAt: total === 0 ? createdAt : null },

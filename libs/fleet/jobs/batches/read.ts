@@ -7,6 +7,7 @@ import type { FleetContext } from '#fleet/context'
 import type { DeviceFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
+import { deliveryOut, type HeldReason, heldReasonSql, heldReasons, momentOfJobSql } from '#fleet/jobs/model/good-moment'
 import { jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
@@ -57,6 +58,7 @@ export const batchSummarySchema = z
     parameters: z.record(z.string(), z.unknown()).describe('Redacted: a download URL has no query.'),
     schedule: scheduleSchema.nullable(),
     rollout: rolloutSchema.nullable(),
+    delivery: deliveryOut.nullable().describe('The good moment that the jobs wait for; null: they do not wait.'),
     stages: z.array(stageSchema).describe('The stages of the rollout; empty without `canary` and `stages`.'),
     total: z.int().describe('Number of jobs, without skipped devices.'),
     counts: z.record(z.enum(jobStatuses), z.int()),
@@ -76,6 +78,8 @@ export const batchSchema = batchSummarySchema
       z.object({ filter: filterOut }),
     ]),
     stages: z.array(stageSchema.extend({ counts: z.partialRecord(z.enum(jobStatuses), z.int()) })),
+    held: z.int().describe('Dispatched jobs that wait for a good moment of their device.'),
+    heldReasons: z.record(z.enum(heldReasons), z.int()).describe('The same by what is missing.'),
     skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
     jobs: z
       .array(z.object({ id: uuid(), deviceId: uuid(), status: z.enum(jobStatuses) }))
@@ -107,7 +111,7 @@ const columns = `b.id, b.kind, b.status,
   CASE WHEN b.status = 'paused' THEN coalesce(b.pause_reason, 'operator') END AS "pauseReason", b.target_name AS "targetName",
   CASE WHEN b.profile_id IS NOT NULL AND b.profile_version IS NOT NULL
     THEN json_build_object('id', b.profile_id, 'version', b.profile_version, 'name', b.profile_name) END AS profile,
-  b.parameters, b.schedule, b.rollout, b.stage_times AS "stageTimes", b.total,
+  b.parameters, b.schedule, b.rollout, b.delivery, b.stage_times AS "stageTimes", b.total,
   json_build_object('queued', b.queued, 'dispatched', b.dispatched, 'inProgress', b.in_progress, 'succeeded', b.succeeded,
     'failed', b.failed, 'timedOut', b.timed_out, 'cancelled', b.cancelled, 'expired', b.expired, 'rejected', b.rejected) AS counts,
   '/orgs/' || b.organization_id || '/jobs?batchId=' || b.id AS "jobsUrl", b.created_by AS "createdBy",
@@ -134,7 +138,7 @@ const maxListedJobs = 1_000
 
 /** A batch with its first jobs, in the caller's transaction. Throws 404. */
 export async function readBatch(db: Queryable, reference: BatchReference): Promise<Batch> {
-  const [found] = await queryEntities<Omit<WithStageTimes<Batch>, 'jobs'>>(
+  const [found] = await queryEntities<Omit<WithStageTimes<Batch>, 'jobs' | 'held' | 'heldReasons'>>(
     db,
     `SELECT ${columns}, b.target, b.skipped FROM job_batch b WHERE b.organization_id = $organizationId AND b.id = $batchId`,
     reference,
@@ -147,7 +151,29 @@ export async function readBatch(db: Queryable, reference: BatchReference): Promi
     reference,
   )
   const batch = withStages(found)
-  return { ...batch, stages: await countStages(db, batch, reference.organizationId), jobs }
+  const stages = await countStages(db, batch, reference.organizationId)
+  return { ...batch, stages, ...(await countHeld(db, batch, reference.organizationId)), jobs }
+}
+
+/** Counts the jobs in mailboxes whose devices may not take them yet, because they have no good moment. */
+async function countHeld(
+  db: Queryable,
+  { id, delivery }: Pick<BatchSummary, 'id' | 'delivery'>,
+  organizationId: string,
+): Promise<Pick<Batch, 'held' | 'heldReasons'>> {
+  const counts: Record<HeldReason, number> = { noSignal: 0, signalTooWeak: 0, notDwelling: 0 }
+  if (delivery === null) return { held: 0, heldReasons: counts }
+  const rows = await queryEntities<{ reason: HeldReason; count: number }>(
+    db,
+    `SELECT reason, count(*)::int AS count FROM (
+       SELECT ${heldReasonSql('b.delivery', 'm')} AS reason FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+         LEFT JOIN device_moment m ON ${momentOfJobSql('m', 'j')}
+       WHERE b.organization_id = $organizationId AND b.id = $id AND j.status = 'dispatched') held
+     WHERE reason IS NOT NULL GROUP BY reason`,
+    { organizationId, id },
+  )
+  for (const { reason, count } of rows) counts[reason] = count
+  return { held: rows.reduce((sum, { count }) => sum + count, 0), heldReasons: counts }
 }
 
 /** Adds the counts of jobs by status to each stage. The jobs of a stage have consecutive ids. */

@@ -3,7 +3,8 @@ import { auditSystem } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { cancelSomeJobs } from '#fleet/jobs/batches/control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
-import { earlierExpirySql } from '#fleet/jobs/model/lifetime'
+import type { JobDelivery } from '#fleet/jobs/model/good-moment'
+import { earlierExpirySql, expiryMs } from '#fleet/jobs/model/lifetime'
 import {
   type PauseReason,
   type Release,
@@ -23,13 +24,14 @@ type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs' | 'recentReleases'> & {
   organizationId: string
   status: BatchStatus
   schedule: Schedule | null
+  delivery: JobDelivery | null
   rollout: Rollout | null
   windowOpen: boolean
   recentReleases: Release[]
   stageTimes: StageTimes[]
 }
 
-const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.rollout, b.window_open AS "windowOpen",
+const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.delivery, b.rollout, b.window_open AS "windowOpen",
   b.recent_releases AS "recentReleases", b.stage_times AS "stageTimes", b.confirmed_stages AS "confirmedStages",
   b.accepted_failures AS "acceptedFailures", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
   b.succeeded, b.failed + b.timed_out + b.rejected AS failed`
@@ -110,7 +112,7 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
   if (endsStage) await storeStageTime(connection, batch, runningStage(batch), { endedAt: nowMs })
   if (step.action === 'pause') return pauseForRollout(connection, batch, step)
   if (step.action !== 'release') return { status: batch.status, released: 0 }
-  const { released, expiresAt } = step.count > 0 ? await releaseJobs(connection, batchId, step.count, nowMs) : none
+  const { released, expiresAt } = step.count > 0 ? await releaseJobs(connection, batch, step.count, nowMs) : none
   if (released > 0 && step.startsStage) await storeStageTime(connection, batch, step.stage, { startedAt: nowMs })
   await storeStep(connection, batch, { open, begins, released, expiresAt, nowMs })
   return { status: batch.status, released }
@@ -155,20 +157,20 @@ const none: ReleasedJobs = { released: 0, expiresAt: null }
 /** Releases jobs. Their lifetime counts from now. */
 async function releaseJobs(
   connection: Connection,
-  batchId: string,
+  { id, delivery }: GatedBatch,
   limit: number,
   nowMs: number,
 ): Promise<ReleasedJobs> {
   const { rows } = await connection.query<ReleasedJobs>(
     `WITH released AS (
-       UPDATE job SET hold = NULL, enqueued_at = NULL, expires_at = $3::timestamptz + lifetime_s * interval '1 second'
+       UPDATE job SET hold = NULL, enqueued_at = NULL, expires_at = CASE WHEN $4 THEN $3::timestamptz ELSE $3::timestamptz + lifetime_s * interval '1 second' END
        WHERE id IN (
          SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
          WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
          ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)
        RETURNING expires_at)
      SELECT count(*)::int AS released, min(expires_at) AS "expiresAt" FROM released`,
-    [batchId, Math.min(limit, chunkSize), new Date(nowMs)],
+    [id, Math.min(limit, chunkSize), new Date(expiryMs(0, nowMs, delivery)), delivery?.atLatest === 'expire'],
   )
   return rows[0] ?? none
 }

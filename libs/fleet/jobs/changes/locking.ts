@@ -1,3 +1,4 @@
+import { deliverySql, heldBecauseSql, type JobDelivery } from '#fleet/jobs/model/good-moment'
 import type { JobKind } from '#fleet/jobs/model/kinds'
 import { expiresAtSql, isHeldBackSql } from '#fleet/jobs/model/lifetime'
 import type { Schedule } from '#fleet/jobs/model/schedule'
@@ -24,6 +25,8 @@ export type LockedJob = {
   lifetimeS: number
   /** When its batch may run; null: at any time. */
   schedule: Schedule | null
+  /** What it waits for; null: nothing. */
+  delivery: JobDelivery | null
   state: JobState
 }
 
@@ -41,7 +44,8 @@ export async function lockJobs(
 ): Promise<LockedJob[]> {
   const { rows } = await connection.query<JobRow>(
     `SELECT j.id, j.organization_id AS "organizationId", j.batch_id AS "batchId", j.device_id AS "deviceId", j.kind,
-       j.exclusive, j.hold, j.lifetime_s AS "lifetimeS", b.schedule, j.status, j.attempt, j.max_attempts AS "maxAttempts",
+       j.exclusive, j.hold, j.lifetime_s AS "lifetimeS", b.schedule,
+       ${deliverySql('j', 'b')} AS delivery, ${heldBecauseSql('j', 'b')} AS "heldBecause", j.status, j.attempt, j.max_attempts AS "maxAttempts",
        ${epochMs('j.not_before')} AS "notBeforeMs", ${epochMs('j.deadline_at')} AS "deadlineAtMs",
        ${epochMs(expiresAtSql)} AS "expiresAtMs", ${isHeldBackSql} AS "isHeldBack",
        j.cancel_requested AS "cancelRequested", j.acknowledged, j.progress, j.result, j.error_code AS "errorCode",
@@ -54,9 +58,9 @@ export async function lockJobs(
 }
 
 function toLockedJob(row: JobRow): LockedJob {
-  const { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule, ...rest } = row
+  const { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule, delivery, ...rest } = row
   const { errorCode, errorDetail, ...state } = rest
   const error = errorCode === null ? null : { code: errorCode, detail: errorDetail }
-  const job = { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule }
+  const job = { id, organizationId, batchId, deviceId, kind, exclusive, hold, lifetimeS, schedule, delivery }
   return { ...job, state: { ...state, error } }
 }

@@ -1,8 +1,34 @@
+import { badRequest } from '#core/errors'
+import { deliverySql, type JobDelivery } from '#fleet/jobs/model/good-moment'
+
+/**
+ * Returns when a job expires that devices may take from `fromMs` on: after its lifetime, which counts from `latestAt` at the
+ * earliest if the job is delivered then, or at `latestAt`.
+ */
+export function expiryMs(lifetimeS: number, fromMs: number, delivery: JobDelivery | null): number {
+  const latestMs = delivery?.latestAt == null ? null : Date.parse(delivery.latestAt)
+  if (latestMs !== null && delivery?.atLatest === 'expire') return latestMs
+  return Math.max(fromMs, latestMs ?? fromMs) + lifetimeS * 1_000
+}
+
+/** The last year that RFC 3339 can write. */
+const endOfTimeMs = Date.UTC(10_000, 0)
+
+/** Returns an expiry as a date. Throws 400 after the year 9999. `pointer`: the field of the request to blame. */
+export function requireRepresentable(expiresAtMs: number, pointer: '/schedule/startAt' | '/delivery/latestAt'): Date {
+  if (expiresAtMs < endOfTimeMs) return new Date(expiresAtMs)
+  const name = pointer.split('/').at(-1)
+  const detail = `${pointer}: The jobs would expire after the year 9999. Choose an earlier \`${name}\`.`
+  throw badRequest(detail, [{ pointer, code: 'too_late', detail }])
+}
+
 /**
  * SQL: when job `j` of the left-joined batch `b` expires, while devices may take it. Its lifetime counts from its creation,
- * release or retry, and again from the end of a pause, which one column of the batch says for all jobs.
+ * release or retry, and again from the end of a pause, which one column of the batch says for all jobs. Not so if it expires at
+ * the end of its wait for a good moment.
  */
-export const expiresAtSql = `greatest(j.expires_at, b.deliverable_from + j.lifetime_s * interval '1 second')`
+export const expiresAtSql = `CASE WHEN ${deliverySql('j', 'b')} ->> 'atLatest' = 'expire' THEN j.expires_at
+  ELSE greatest(j.expires_at, b.deliverable_from + j.lifetime_s * interval '1 second') END`
 
 /** SQL condition: batch `b` holds job `j` back, so its lifetime does not count. */
 export const isHeldBackSql = `coalesce(j.hold = 'rollout' OR b.status = 'paused', false)`

@@ -13,6 +13,7 @@ const newJob = (change: Partial<JobState> = {}): JobState => ({
   deadlineAtMs: null,
   expiresAtMs: startMs + 3_600_000,
   isHeldBack: false,
+  heldBecause: null,
   cancelRequested: false,
   acknowledged: false,
   progress: null,

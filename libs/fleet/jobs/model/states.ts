@@ -1,3 +1,5 @@
+import type { HeldReason } from '#fleet/jobs/model/good-moment'
+
 /**
  * The state machine of one job, as a pure function. Verbs lock the row, call `decide` and write its decision; nothing else
  * changes a job. docs/jobs.md describes states and rules.
@@ -38,6 +40,8 @@ export type JobState = {
   expiresAtMs: number
   /** The batch of the job holds it back: it waits for its start, window, stage or turn, or the batch is paused. */
   isHeldBack: boolean
+  /** Why the device may not take it yet, although it is due: the good moment that it waits for has not come. */
+  heldBecause: HeldReason | null
   cancelRequested: boolean
   /** The device has confirmed this attempt, so it is not handed out again. */
   acknowledged: boolean
@@ -82,7 +86,17 @@ const changed = (job: JobState, change: Partial<JobState>): Decision => ({
 const ended = (job: JobState, status: JobStatus, error: JobError | null = null): Decision =>
   changed(job, { status, error, deadlineAtMs: null, notBeforeMs: null })
 
-const expired: JobError = { code: 'expired', detail: 'The device did not take the job before it expired.' }
+const noMoment: Record<HeldReason, string> = {
+  noSignal: 'it reported no signal in the last 2 minutes',
+  signalTooWeak: 'its signal was too weak',
+  notDwelling: 'it did not dwell',
+}
+const expiredBecause = ({ heldBecause }: JobState): JobError => ({
+  code: 'expired',
+  detail: heldBecause
+    ? `The job waited for a good moment of the device and expired: ${noMoment[heldBecause]}.`
+    : 'The device did not take the job before it expired.',
+})
 const overdue: JobError = {
   code: 'deadline_exceeded',
   detail: 'The device took the job and did not report its end in time.',
@@ -117,7 +131,7 @@ export function decide(job: JobState, event: JobEvent, nowMs: number): Decision 
       return missedDeadline(job, event, nowMs)
     case 'expire':
       return (job.status === 'queued' || job.status === 'dispatched') && isExpired(job, nowMs)
-        ? ended(job, 'expired', expired)
+        ? ended(job, 'expired', expiredBecause(job))
         : refused('notDue')
     case 'cancel':
       return cancelled(job)
@@ -132,7 +146,7 @@ function dispatched(job: JobState, attempt: number, nowMs: number): Decision {
   if (isFinal(job.status)) return refused('final')
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (job.status !== 'queued') return same
-  if (isExpired(job, nowMs)) return ended(job, 'expired', expired)
+  if (isExpired(job, nowMs)) return ended(job, 'expired', expiredBecause(job))
   if (job.notBeforeMs !== null && job.notBeforeMs > nowMs) return refused('notDue')
   return changed(job, { status: 'dispatched', notBeforeMs: null })
 }
@@ -140,7 +154,7 @@ function dispatched(job: JobState, attempt: number, nowMs: number): Decision {
 function taken(job: JobState, timeoutMs: number, nowMs: number): Decision {
   if (job.status === 'inProgress' && !job.acknowledged) return same
   if (job.status !== 'dispatched') return refused('unavailable')
-  if (isExpired(job, nowMs)) return ended(job, 'expired', expired)
+  if (isExpired(job, nowMs)) return ended(job, 'expired', expiredBecause(job))
   return changed(job, { status: 'inProgress', deadlineAtMs: nowMs + timeoutMs })
 }
 

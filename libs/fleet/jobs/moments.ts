@@ -1,0 +1,90 @@
+import type { SystemContext } from '#fleet/context'
+import { handsOutSql } from '#fleet/jobs/exclusivity'
+import { deliverySql } from '#fleet/jobs/model/good-moment'
+import { wakeDevices } from '#fleet/jobs/notices'
+import { systemTransaction } from '#fleet/tenant'
+import type { Connection, Queryable } from '#postgres/pool'
+
+/** What a device last reported, as far as a good moment depends on it. */
+export type DeviceMoment = {
+  deviceId: string
+  organizationId: string
+  /** Time of the newest signal of the active modem, null if it reported none. */
+  signalAtMs: number | null
+  /** Quality of that signal; null if it is not known. */
+  quality: string | null
+  dwelling: boolean
+}
+
+/** The organizations that have open jobs which wait for a good moment. */
+export async function waitingOrganizations(db: Queryable): Promise<Set<string>> {
+  const { rows } = await db.query<{ organization_id: string }>(
+    `SELECT organization_id FROM job_batch WHERE delivery IS NOT NULL AND finished_at IS NULL
+     UNION SELECT organization_id FROM job
+       WHERE delivery IS NOT NULL AND status IN ('queued', 'dispatched', 'inProgress')`,
+  )
+  return new Set(rows.map(({ organization_id }) => organization_id))
+}
+
+/** Those of these devices that have an open job which waits for a good moment. */
+export async function waitingDevices(db: Queryable, deviceIds: readonly string[]): Promise<Set<string>> {
+  // OFFSET 0: see `delivery.ts`.
+  const { rows } = await db.query<{ device_id: string }>(
+    `SELECT asking.device_id FROM unnest($1::uuid[]) AS asking (device_id)
+     WHERE EXISTS (SELECT FROM (
+         SELECT batch_id, delivery FROM job
+         WHERE device_id = asking.device_id AND status IN ('queued', 'dispatched', 'inProgress') OFFSET 0) j
+       LEFT JOIN job_batch b ON b.id = j.batch_id WHERE ${deliverySql('j', 'b')} IS NOT NULL)`,
+    [deviceIds],
+  )
+  return new Set(rows.map(({ device_id }) => device_id))
+}
+
+// A crash of Postgres may lose a moment. The next report stores a newer one.
+const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
+
+/** Stores moments, and wakes the devices that may take a job because of them. */
+export async function storeMoments(
+  system: Pick<SystemContext, 'pool'>,
+  moments: readonly DeviceMoment[],
+): Promise<void> {
+  if (moments.length === 0) return
+  const inOrder = [...moments].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+  await systemTransaction(
+    system,
+    async (connection) => {
+      await writeMoments(connection, inOrder)
+      const { rows } = await connection.query<{ device_id: string }>(
+        `SELECT DISTINCT j.device_id FROM unnest($1::uuid[]) AS told (device_id)
+           CROSS JOIN LATERAL (
+             SELECT id, organization_id, device_id, batch_id, delivery FROM job
+             WHERE device_id = told.device_id AND status = 'dispatched' OFFSET 0) j
+           LEFT JOIN job_batch b ON b.id = j.batch_id
+         WHERE ${deliverySql('j', 'b')} IS NOT NULL AND ${handsOutSql('j', 'b')}`,
+        [inOrder.map(({ deviceId }) => deviceId)],
+      )
+      await wakeDevices(
+        connection,
+        rows.map(({ device_id }) => device_id),
+      )
+    },
+    asynchronousCommit,
+  )
+}
+
+const writeMoments = (connection: Connection, moments: readonly DeviceMoment[]) =>
+  connection.query(
+    `INSERT INTO device_moment AS known (device_id, organization_id, signal_at, quality, dwelling, updated_at)
+     SELECT device_id, organization_id, signal_at, quality, dwelling, now()
+     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::boolean[])
+       AS told (device_id, organization_id, signal_at, quality, dwelling)
+     ON CONFLICT (device_id) DO UPDATE SET organization_id = excluded.organization_id, signal_at = excluded.signal_at,
+       quality = excluded.quality, dwelling = excluded.dwelling, updated_at = excluded.updated_at`,
+    [
+      moments.map(({ deviceId }) => deviceId),
+      moments.map(({ organizationId }) => organizationId),
+      moments.map(({ signalAtMs }) => (signalAtMs === null ? null : new Date(signalAtMs))),
+      moments.map(({ quality }) => quality),
+      moments.map(({ dwelling }) => dwelling),
+    ],
+  )
