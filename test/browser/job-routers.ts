@@ -11,6 +11,8 @@ export type JobRouters = {
   groupName: string
   /** Each router polls once for a job, and reports this end if it gets one. Returns how many got one. */
   runJobs: (status: 'succeeded' | 'failed', detail: string) => Promise<number>
+  /** The first router reports its signal. */
+  reportSignal: (rsrpDbm: number) => Promise<void>
 }
 
 /** Creates an organization with a group of `count` routers of the model RX-500, and one of another model. */
@@ -43,6 +45,11 @@ export async function createJobRouters({ url, call, adminKey }: Product, count: 
     organizationId,
     key,
     groupName,
+    async reportSignal(rsrpDbm) {
+      const headers = { authorization: `Bearer ${tokens[0]}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ samples: [{ kind: 'cellular', rat: 'lte', rsrpDbm }] })
+      expect((await fetch(`${url}/telemetry`, { method: 'POST', headers, body })).status).toBe(202)
+    },
     async runJobs(status, detail) {
       const ran = await Promise.all(tokens.map((token) => run(token, status, detail)))
       return ran.filter(Boolean).length

@@ -87,6 +87,42 @@ test('rolls firmware out in two stages: the first one fails, is resumed, and the
   await expect.poll(() => page.getByText('Running 7.2.1.').count()).toBe(3)
 })
 
+test('creates jobs that wait for good signal, and shows what each waits for', async () => {
+  const routers = await createJobRouters(product(), 1)
+  const { page } = await read('#/jobs?new=collect_diagnostics', { key: routers.key })
+  await page.getByLabel('Group').selectOption({ label: 'Ferries (2)' })
+  await page.getByLabel('Wait for').selectOption('Good signal')
+  await page.getByLabel('Signal at least').selectOption('Fair')
+  await page.getByLabel(/^At the latest by/).fill('2099-01-01T04:00')
+  await page.getByLabel('Then').selectOption('Let the job expire')
+  await page.getByRole('button', { name: 'Collect diagnostics: 2 devices' }).click()
+  const question = page.getByRole('dialog', { name: 'Collect diagnostics of 2 devices?' })
+  await question.getByText('Each router takes its job at a good moment.').waitFor()
+  await question.getByRole('button', { name: 'Collect diagnostics' }).click()
+  await page.getByText(/Fair signal or better; expires at the latest on .*2099/).waitFor()
+  await page.getByText('2 jobs wait for a good moment: 2 no signal reported').waitFor()
+  const row = page.getByRole('table', { name: 'Jobs of this batch' }).getByRole('row', { name: /Ferry 1/ })
+  const reportUntil = (rsrpDbm: number, state: string) =>
+    expect
+      .poll(
+        async () => {
+          await routers.reportSignal(rsrpDbm)
+          return row.textContent()
+        },
+        { timeout: minute },
+      )
+      .toContain(state)
+  await reportUntil(-112, 'Waits: signal too weak')
+  await page.getByText('2 jobs wait for a good moment: 1 no signal reported, 1 signal too weak').waitFor()
+  await row.getByRole('link', { name: 'Details' }).click()
+  await page.getByText('Dispatched, waits for a good moment: signal too weak').waitFor()
+  await page.goBack()
+  await routers.reportSignal(-80)
+  await runJobs(routers, 1, 'succeeded', 'Collected.')
+  await page.getByText('1 of 2 succeeded').waitFor()
+  await page.getByText('1 job waits for a good moment: 1 no signal reported').waitFor()
+})
+
 test('lists the reboot of a single device, and cancels it after a confirmation', async () => {
   const routers = await createJobRouters(product(), 1)
   const { items } = await product().call<{ items: { id: string; name: string }[] }>(

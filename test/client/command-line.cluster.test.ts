@@ -108,6 +108,8 @@ describe('an error is a sentence with an exit code', () => {
   test.for([
     [2, 'devices lisst', /unknown command 'lisst'/],
     [2, 'devices create --serial X', /required option '--name <name>' not specified/],
+    [2, 'jobs create reboot --device X --latest 2099-01-01T00:00:00Z', /need --wait-for\.$/m],
+    [2, 'jobs create reboot --device X --wait-for night', /Allowed choices are good-signal, dwell/],
     [2, 'configs create Wifi --settings "{"', /^The data is not JSON/],
     [2, 'forecast - <<< "<kml/>"', /^The file is KML, not GPX\..*GPSBabel\.$/m],
     [2, 'forecast missing.gpx', /^Cannot read missing\.gpx: it does not exist\.$/m],
@@ -136,6 +138,24 @@ describe('an error is a sentence with an exit code', () => {
   })
 })
 
+test('a job that waits for a good moment says why, in the list and in a batch that is watched', async () => {
+  const script = `
+    org=$(routerfleet orgs create Waiting --plan pro)
+    routerfleet devices create --org "$org" --serial W-1 --name Bus --model RX --tag waits
+    group=$(routerfleet groups create All --org "$org" --tag waits)
+    batch=$(routerfleet jobs create reboot --org "$org" --group "$group" --wait-for good-signal --min-quality fair \
+      --latest 2099-01-01T00:00:00Z --at-latest expire)
+    until routerfleet jobs list --org "$org" | grep noSignal; do sleep 1; done
+    routerfleet jobs watch --org "$org" "$batch" &
+    sleep 2
+    routerfleet jobs cancel --org "$org" "$batch"
+    wait`
+  const { stdout } = await shell(script, asAdmin())
+  expect(stdout).toMatch(/reboot +dispatched +noSignal/)
+  expect(stdout).toContain('running: 0 of 1 ended (1 dispatched), 1 held (1 noSignal)')
+  expect(stdout).toContain('cancelled: 1 of 1 ended (1 cancelled)')
+})
+
 describe('completion in bash', () => {
   /** What bash offers after a line that ends where the cursor is. */
   async function complete(line: string): Promise<string[]> {
@@ -158,6 +178,7 @@ describe('completion in bash', () => {
     ['routerfleet devices list --status o', ['online', 'offline']],
     ['routerfleet fleet gps --format g', ['geojson']],
     ['routerfleet jobs create re', ['reboot']],
+    ['routerfleet jobs create reboot --wait-for d', ['dwell']],
     ['routerfleet devices get --pro', ['--profile']],
   ] as const)('%s', async ([line, expected]) => {
     expect((await complete(line)).sort()).toEqual([...expected].sort())

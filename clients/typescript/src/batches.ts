@@ -7,7 +7,7 @@ export type JobBatch = components['schemas']['JobBatch']
 export type BatchWait = {
   organizationId: string
   batchId: string
-  /** Called with the batch at first and whenever its status or its counts have changed. */
+  /** Called with the batch at first and whenever its status, its counts or the reasons for which jobs are held have changed. */
   onProgress?: (batch: JobBatch) => void
   signal?: AbortSignal
 }
@@ -24,7 +24,7 @@ export async function waitForBatch(
   let seen = ''
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const batch = await get('/orgs/{orgId}/job-batches/{id}', { params, ...(signal && { signal }) })
-    const state = JSON.stringify([batch.status, batch.counts])
+    const state = JSON.stringify([batch.status, batch.counts, batch.heldReasons])
     if (state !== seen) {
       pauseMs = firstPauseMs
       onProgress?.(batch)

@@ -55,6 +55,7 @@ export type FleetDevice = Whole<Schemas['FleetDevice']>
 type Whole<Value> = Value extends object ? { [Name in keyof Value]-?: Whole<Value[Name]> } : Value
 
 export type DeviceStatus = Device['status']
+export type JobDelivery = Schemas['JobDelivery']
 export type JobStatus = Job['status']
 export type Quality = NonNullable<CoverageCell['quality']>
 export type QuietHours = NonNullable<AlertRule['quietHours']>

@@ -43,8 +43,10 @@ const words: [keyof JobBatch['counts'], string][] = [
   ['queued', 'queued'],
 ]
 
-function progressOf({ total, counts, status }: JobBatch): string {
+function progressOf({ total, counts, status, held, heldReasons }: JobBatch): string {
   const open = (counts.queued ?? 0) + (counts.dispatched ?? 0) + (counts.inProgress ?? 0)
   const parts = words.flatMap(([name, word]) => (counts[name] ? [`${counts[name]} ${word}`] : []))
-  return `${status}: ${total - open} of ${total} ended${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
+  const reasons = Object.entries(heldReasons).flatMap(([reason, count]) => (count ? [`${count} ${reason}`] : []))
+  const waiting = held > 0 ? `, ${held} held (${reasons.join(', ')})` : ''
+  return `${status}: ${total - open} of ${total} ended${parts.length > 0 ? ` (${parts.join(', ')})` : ''}${waiting}`
 }

@@ -3,6 +3,7 @@ import { ApiError, post } from '../../api/client.ts'
 import type { Device, Job } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
+import { heldText } from '../../components/held-text.ts'
 import { JobProgress, kindLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -86,7 +87,12 @@ const columnsOf = (onCancel: (job: Job) => void, onRetry: (job: Job) => void): C
     title: 'State',
     cell: (job) => <JobProgress job={job} />,
   },
-  { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
+  {
+    title: 'Reason',
+    cell: ({ error: reason, heldBecause }) =>
+      heldBecause ? `Waits: ${heldText[heldBecause]}` : (reason?.detail ?? ''),
+    optional: true,
+  },
   { title: 'Attempt', cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`, optional: true },
   { title: 'Created', cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span> },
   {

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job, JobBatch, JobStatus } from '../../api/schemas.ts'
 import { ago, count, moment } from '../../components/format.ts'
+import { heldText } from '../../components/held-text.ts'
 import { JobProgress, jobLook, jobStatuses, kindLabel } from '../../components/labels.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -14,7 +15,7 @@ import { type BatchVerb, ConfirmBatch, ConfirmJob, type JobVerb } from './batch-
 import { BatchFacts } from './batch-facts.tsx'
 import { ProgressBar } from './batch-progress.tsx'
 import { BatchStages } from './batch-stages.tsx'
-import { batchState } from './batch-words.ts'
+import { batchState, heldWords } from './batch-words.ts'
 import css from './jobs.module.css'
 import { Missing } from './missing.tsx'
 
@@ -32,7 +33,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   const value = batch.value
   useTitle(value ? (kindLabel[value.kind] ?? value.kind) : '')
   // Read the jobs again only when the counts change.
-  const counts = JSON.stringify(value?.counts)
+  const counts = JSON.stringify([value?.counts, value?.heldReasons])
   useEffect(() => jobs.reload(), [counts])
   if (!value) return batch.error ? <Missing error={batch.error} retry={batch.reload} /> : <Loading />
   const done = () => {
@@ -48,6 +49,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
           {count(value.counts.succeeded)} of {count(value.total)} succeeded · {batchState(value).toLowerCase()}
         </strong>
         <ProgressBar batch={value} />
+        {value.held > 0 ? <span class="label">{heldWords(value)}</span> : null}
         <span class="label">
           Created {moment(value.createdAt)}
           {value.finishedAt ? `, finished ${moment(value.finishedAt)}` : ''}
@@ -141,7 +143,7 @@ const columnsOf = (
     cell: (job) => (
       <>
         <JobProgress job={job} />
-        {job.error?.detail ? <div class={`hint ${css.jobReason}`}>{job.error.detail}</div> : null}
+        <JobReason job={job} />
       </>
     ),
   },
@@ -159,6 +161,12 @@ const columnsOf = (
     kind: 'actions',
   },
 ]
+
+/** Why a job ended without success, or why its router may not take it yet. */
+function JobReason({ job: { error, heldBecause } }: { job: Job }) {
+  const reason = heldBecause ? `Waits: ${heldText[heldBecause]}` : error?.detail
+  return reason ? <div class={`hint ${css.jobReason}`}>{reason}</div> : null
+}
 
 /** A short result; long ones open on the page of the job. */
 function Result({ value }: { value: unknown }) {

@@ -1,5 +1,6 @@
 import type { JobBatch } from '../../api/schemas.ts'
 import { count, plural } from '../../components/format.ts'
+import { deliveryText } from '../../components/held-text.ts'
 import { linkTo } from '../../state/url.ts'
 import { authorOf, contentOf, filterWords, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
 import css from './jobs.module.css'
@@ -41,6 +42,12 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
       </dd>
       <dt>Time</dt>
       <dd>{scheduleWords(batch.schedule)}</dd>
+      {batch.delivery ? (
+        <>
+          <dt>Good moment</dt>
+          <dd>{deliveryText(batch.delivery)}</dd>
+        </>
+      ) : null}
       <dt>Rollout</dt>
       <dd>{rolloutWords(batch.rollout).join(' · ') || 'In stages'}</dd>
       <dt>Author</dt>

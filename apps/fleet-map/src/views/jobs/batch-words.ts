@@ -1,5 +1,6 @@
 import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/schemas.ts'
-import { count, duration, moment } from '../../components/format.ts'
+import { count, duration, moment, plural } from '../../components/format.ts'
+import { type HeldReason, heldText } from '../../components/held-text.ts'
 import { batchLabel } from '../../components/labels.tsx'
 
 const pauseWords = {
@@ -11,6 +12,14 @@ const pauseWords = {
 /** The state of a batch in words. */
 export const batchState = ({ status, pauseReason }: Pick<JobBatchSummary, 'status' | 'pauseReason'>): string =>
   pauseReason ? pauseWords[pauseReason] : batchLabel[status]
+
+/** How many jobs of a batch wait for a good moment, by what is missing. */
+export function heldWords({ held, heldReasons }: Pick<JobBatch, 'held' | 'heldReasons'>): string {
+  const reasons = (Object.keys(heldText) as HeldReason[])
+    .filter((reason) => heldReasons[reason] > 0)
+    .map((reason) => `${count(heldReasons[reason])} ${heldText[reason]}`)
+  return `${plural(held, 'job')} ${held === 1 ? 'waits' : 'wait'} for a good moment: ${reasons.join(', ')}`
+}
 
 /** What the jobs of a batch carry: the profile and its version, or the firmware; '' for other kinds. */
 export function contentOf({ profile, parameters }: Pick<JobBatchSummary, 'profile' | 'parameters'>): string {

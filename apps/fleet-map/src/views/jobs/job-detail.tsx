@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job } from '../../api/schemas.ts'
 import { moment } from '../../components/format.ts'
+import { deliveryText, heldText } from '../../components/held-text.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Loading } from '../../components/states.tsx'
@@ -81,6 +82,7 @@ function JobFacts({ job, device }: { job: Job; device: string }) {
       <dt>State</dt>
       <dd>
         {jobLook[job.status].label}
+        {job.heldBecause ? `, waits for a good moment: ${heldText[job.heldBecause]}` : ''}
         {job.cancelRequested && isOpen ? ', cancellation requested' : ''}
         {job.progress !== null && isOpen ? `, ${job.progress} %` : ''}
       </dd>
@@ -88,6 +90,12 @@ function JobFacts({ job, device }: { job: Job; device: string }) {
         <>
           <dt>Reason</dt>
           <dd>{job.error.detail ?? job.error.code}</dd>
+        </>
+      ) : null}
+      {job.delivery ? (
+        <>
+          <dt>Good moment</dt>
+          <dd>{deliveryText(job.delivery)}</dd>
         </>
       ) : null}
       <dt>Attempt</dt>

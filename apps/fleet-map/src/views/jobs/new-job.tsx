@@ -6,6 +6,7 @@ import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
+import { anyMoment, DeliveryFields, deliveryOf, type GoodMoment } from './delivery-fields.tsx'
 import css from './jobs.module.css'
 import { allAtOnce, type Pace, RolloutFields, rolloutOf } from './rollout-fields.tsx'
 import { atOnce, ScheduleFields, scheduleOf, type Timing } from './schedule-fields.tsx'
@@ -43,6 +44,7 @@ export function NewJob({ org }: { org: string }) {
   const profiles = useResource(`profiles ${org}`, () => all(`/orgs/${org}/configs`))
   const images = useResource(`firmware ${org}`, () => all(`/orgs/${org}/firmware`))
   const [timing, setTiming] = useState<Timing>(atOnce)
+  const [moment, setMoment] = useState<GoodMoment>(anyMoment)
   const [pace, setPace] = useState<Pace>(allAtOnce)
   const [isAsking, setAsking] = useState(false)
 
@@ -59,7 +61,7 @@ export function NewJob({ org }: { org: string }) {
 
   const create = async () => {
     if (!kind) return
-    const options = { ...target.body, ...scheduleOf(timing), ...rolloutOf(pace, total) }
+    const options = { ...target.body, ...scheduleOf(timing), ...deliveryOf(moment), ...rolloutOf(pace, total) }
     const id = await createJob(org, kind, { profileId: chosenProfile?.id, imageId: chosenImage?.id }, options)
     goTo('jobs', { batch: id })
   }
@@ -90,6 +92,7 @@ export function NewJob({ org }: { org: string }) {
         </section>
         <TargetFields org={org} target={target} />
         <ScheduleFields timing={timing} onChange={setTiming} />
+        <DeliveryFields moment={moment} onChange={setMoment} />
         <RolloutFields pace={pace} total={total} onChange={setPace} />
         <Footer label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`} canCreate={isReady} />
       </form>
@@ -101,6 +104,7 @@ export function NewJob({ org }: { org: string }) {
           )}
           submitLabel={kindLabel[kind] ?? ''}
           isLater={timing.startAt !== '' || timing.hasWindow}
+          waits={moment.when !== ''}
           onClose={() => setAsking(false)}
           onConfirm={create}
         />
@@ -131,15 +135,18 @@ type ConfirmationProps = {
   submitLabel: string
   /** The jobs do not start at once. */
   isLater: boolean
+  /** Each job waits for a good moment of its router. */
+  waits: boolean
   onClose: () => void
   onConfirm: () => Promise<void>
 }
 
-const Confirmation = ({ title, submitLabel, isLater, onClose, onConfirm }: ConfirmationProps) => (
+const Confirmation = ({ title, submitLabel, isLater, waits, onClose, onConfirm }: ConfirmationProps) => (
   <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
     <p>
-      Each device gets its own job. {isLater ? 'It begins at the chosen time.' : 'It begins at once.'} Routers that are
-      offline receive it when they connect, until the job expires.
+      Each device gets its own job. {isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'}{' '}
+      {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when they
+      connect, until the job expires.
     </p>
   </Dialog>
 )
@@ -213,7 +220,10 @@ const imageOption = ({ id, version, models }: FirmwareImage) => ({
 })
 
 type Content = { profileId: string | undefined; imageId: string | undefined }
-type JobOptions = Target['body'] & ReturnType<typeof scheduleOf> & ReturnType<typeof rolloutOf>
+type JobOptions = Target['body'] &
+  ReturnType<typeof scheduleOf> &
+  ReturnType<typeof deliveryOf> &
+  ReturnType<typeof rolloutOf>
 
 /** Creates a batch and returns its id. */
 async function createJob(org: string, kind: Kind, content: Content, options: JobOptions): Promise<string> {

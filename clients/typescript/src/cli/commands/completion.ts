@@ -29,7 +29,7 @@ const script = `_routerfleet() {
 complete -o default -F _routerfleet routerfleet
 `
 
-/** The values of options that have a fixed list. */
+/** The values of options that have a fixed list which the service checks. The program checks the choices of others. */
 const optionValues: Record<string, readonly string[]> = {
   '--role': ['viewer', 'operator', 'admin'],
   '--status': ['provisioning', 'online', 'offline', 'disabled', 'error'],
@@ -50,7 +50,7 @@ function candidates(program: Command, words: readonly string[]): string[] {
   const previous = words.at(-2) ?? ''
   if (previous === '--profile') return Object.keys(readProfiles(profilePath(process.env)).profiles)
   if (previous === '--format') return [...(formats[command.name()] ?? [])]
-  const values = optionValues[previous]
+  const values = optionValues[previous] ?? choicesOf(optionsOf(program, command), previous)
   if (values) return [...values]
   if (takesValue(optionsOf(program, command), previous)) return []
   if (words.at(-1)?.startsWith('-')) return optionsOf(program, command).map(({ long }) => long ?? '')
@@ -81,5 +81,8 @@ const optionsOf = (program: Command, command: Command): Option[] =>
 
 const takesValue = (options: readonly Option[], word: string): boolean =>
   options.some(({ long, short, required, optional }) => (long === word || short === word) && (required || optional))
+
+const choicesOf = (options: readonly Option[], word: string): readonly string[] | undefined =>
+  options.find(({ long }) => long === word)?.argChoices
 
 const isHidden = (command: Command): boolean => command.name() === 'complete'

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { allOf } from '../all-of.ts'
+import { type DeliveryOptions, deliveryOf, withDelivery } from '../delivery.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { collect, readJson } from '../input.ts'
@@ -18,8 +19,7 @@ export function addConfigCommands(program: Command): void {
     .requiredOption('--settings <json>', 'the settings: JSON, @file, or - for the standard input')
     .option('--model <model>', 'only for routers of this model')
     .action(createProfile)
-  configs
-    .command('apply <profile>')
+  withDelivery(configs.command('apply <profile>'))
     .description('Apply a profile to a group or to devices. Prints the id of the batch.')
     .option('--group <id>', 'all members of this group')
     .option('--device <device>', 'this device; can be repeated', collect)
@@ -54,17 +54,19 @@ async function createProfile(name: string, options: { settings: string; model?: 
   session.print(profile, () => profile.id)
 }
 
-type ApplyOptions = { group?: string; device?: string[]; watch?: boolean }
+type ApplyOptions = DeliveryOptions & { group?: string; device?: string[]; watch?: boolean }
 
-async function applyProfile(profileId: string, { group, device, watch }: ApplyOptions, command: Command) {
+async function applyProfile(profileId: string, options: ApplyOptions, command: Command) {
+  const { group, device, watch } = options
   if ((group === undefined) === (device === undefined)) {
     throw new CommandError('Add either --group or --device.', exitCodes.usage)
   }
+  const delivery = deliveryOf(options)
   const session = openSession(command)
   const path = { orgId: await session.organizationId(), profileId }
   const deviceIds = []
   for (const reference of device ?? []) deviceIds.push(await findDeviceId(session, reference))
-  const body = group === undefined ? { deviceIds } : { groupId: group }
+  const body = { ...(group === undefined ? { deviceIds } : { groupId: group }), ...delivery }
   const batch = await session.client.post('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
   if (watch) await watchBatch(session, batch.id)
   else session.print(batch, () => batch.id)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { type DeliveryOptions, deliveryOf, withDelivery } from '../delivery.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { readJson } from '../input.ts'
@@ -18,8 +19,7 @@ export function addJobCommands(program: Command): void {
     .option('--limit <count>', 'at most so many jobs, up to 200', '50')
     .action(listJobs)
   jobs.command('get <job>').description('Show a job with its history.').action(getJob)
-  jobs
-    .command('create <kind>')
+  withDelivery(jobs.command('create <kind>'))
     .description('Create a job: reboot, firmware_update, collect_diagnostics or speed_test. Prints its id.')
     .option('--group <id>', 'a job for each member of this group; prints the id of the batch')
     .option('--device <device>', 'a job for this device')
@@ -40,8 +40,8 @@ async function listJobs(options: { batch?: string; limit: string }, command: Com
   const { items } = await session.client.get('/orgs/{orgId}/jobs', { params: { path, query } })
   session.print(items, () =>
     table(
-      ['ID', 'DEVICE', 'KIND', 'STATUS', 'ATTEMPT', 'CREATED'],
-      items.map((job) => [job.id, job.deviceId, job.kind, job.status, job.attempt, job.createdAt]),
+      ['ID', 'DEVICE', 'KIND', 'STATUS', 'HELD', 'ATTEMPT', 'CREATED'],
+      items.map((job) => [job.id, job.deviceId, job.kind, job.status, job.heldBecause, job.attempt, job.createdAt]),
     ),
   )
 }
@@ -51,7 +51,9 @@ async function getJob(id: string, _options: object, command: Command): Promise<v
   const path = { orgId: await session.organizationId(), id }
   const job = await session.client.get('/orgs/{orgId}/jobs/{id}', { params: { path } })
   session.print(job, () => {
-    const facts = [job.kind, job.status, job.error?.detail].filter(Boolean).join(', ')
+    const facts = [job.kind, job.status, job.heldBecause && `held (${job.heldBecause})`, job.error?.detail]
+      .filter(Boolean)
+      .join(', ')
     return `${facts}\n${table(
       ['AT', 'STATUS', 'BY'],
       job.history.map(({ at, status, by }) => [at, status, by]),
@@ -59,18 +61,18 @@ async function getJob(id: string, _options: object, command: Command): Promise<v
   })
 }
 
-type CreateOptions = { group?: string; device?: string; parameters?: string; watch?: boolean }
+type CreateOptions = DeliveryOptions & { group?: string; device?: string; parameters?: string; watch?: boolean }
 
 async function createJob(kind: Kind, options: CreateOptions, command: Command): Promise<void> {
   const { group, device, watch } = options
   if ((group === undefined) === (device === undefined)) {
     throw new CommandError('Add either --group or --device.', exitCodes.usage)
   }
+  const delivery = deliveryOf(options)
   const session = openSession(command)
   // The service checks the parameters of each kind.
-  const body = { kind, ...(options.parameters && { parameters: await readJson(options.parameters) }) } as {
-    kind: 'reboot'
-  }
+  const parameters = options.parameters && { parameters: await readJson(options.parameters) }
+  const body = { kind, ...parameters, ...delivery } as { kind: 'reboot' }
   if (device !== undefined) return createDeviceJob(session, device, body)
   const path = { orgId: await session.organizationId(), id: group ?? '' }
   const batch = await session.client.post('/orgs/{orgId}/groups/{id}/jobs', { params: { path }, body })
