@@ -5,6 +5,7 @@ import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
 import { forecast } from './forecast.ts'
 import { freshness } from './freshness.ts'
+import { goodMoments } from './good-moments.ts'
 import { groupCount } from './group-count.ts'
 import { groupDispatch } from './group-dispatch.ts'
 import { idle } from './idle.ts'
@@ -50,6 +51,7 @@ const benches: Bench[] = [
   mapPage,
   soak,
   groupDispatch,
+  goodMoments,
   longPoll,
   idle,
   million,

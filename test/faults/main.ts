@@ -7,6 +7,7 @@ import { jobsPostgresKilled } from './jobs-postgres-killed.ts'
 import { jobsRedisLost } from './jobs-redis-lost.ts'
 import { jobsWorkerKilled } from './jobs-worker-killed.ts'
 import { linksCut } from './links-cut.ts'
+import { momentsKilled } from './moments-killed.ts'
 import { postgresAway } from './postgres-away.ts'
 import { postgresOutages } from './postgres-outages.ts'
 import { questdbKilled } from './questdb-killed.ts'
@@ -25,6 +26,7 @@ const faultsOfProcesses: Fault[] = [
   jobsRedisLost,
   jobsWorkerKilled,
   jobsPostgresKilled,
+  momentsKilled,
 ]
 
 const { values } = parseArgs({
