@@ -59,6 +59,10 @@ test('rolls firmware out in two stages: the first one fails, is resumed, and the
   await page.getByText('Stage 1: 1 · Stage 2: 4').waitFor()
   await page.getByRole('button', { name: 'Firmware update: 5 devices' }).click()
   const question = page.getByRole('dialog', { name: 'Install 7.2.1 on 5 devices?' })
+  await question
+    .getByText('4 devices get a job. 1 skipped: The job does not support the model of the device.')
+    .waitFor()
+  expect(await question.getByRole('list', { name: 'Planned stages' }).getByRole('listitem').count()).toBe(2)
   await question.getByRole('button', { name: 'Firmware update' }).click()
 
   await page.getByRole('heading', { name: 'Jobs / Firmware update' }).waitFor()

@@ -71,6 +71,15 @@ test('waiting for a batch follows it to its end', async () => {
   expect([seen[0], seen.at(-1)]).toEqual(['open', 'succeeded'])
 })
 
+test('a dry run returns what a request would create', async () => {
+  await newDevice('D-1', ['dry'])
+  const groups = { params: { path: { orgId: organizationId } }, body: { name: 'Dry', smartTags: ['dry'] } }
+  const { id } = await fleet.post('/orgs/{orgId}/groups', groups)
+  const params = { path: { orgId: organizationId, id } }
+  const plan = await fleet.dryRun('/orgs/{orgId}/groups/{id}/jobs', { params, body: { kind: 'reboot' } })
+  expect(plan).toMatchObject({ dryRun: true, total: 1, stages: [{ devices: 1 }] })
+})
+
 test('what a sender reports can be read, once, even if a report is sent twice', async () => {
   const { id } = await newDevice('T-1')
   const sent: Request[] = []

@@ -143,6 +143,7 @@ test('a job that waits for a good moment says why, in the list and in a batch th
     org=$(routerfleet orgs create Waiting --plan pro)
     routerfleet devices create --org "$org" --serial W-1 --name Bus --model RX --tag waits
     group=$(routerfleet groups create All --org "$org" --tag waits)
+    routerfleet jobs create reboot --org "$org" --group "$group" --dry-run
     batch=$(routerfleet jobs create reboot --org "$org" --group "$group" --wait-for good-signal --min-quality fair \
       --latest 2099-01-01T00:00:00Z --at-latest expire)
     until routerfleet jobs list --org "$org" | grep noSignal; do sleep 1; done
@@ -151,6 +152,7 @@ test('a job that waits for a good moment says why, in the list and in a batch th
     routerfleet jobs cancel --org "$org" "$batch"
     wait`
   const { stdout } = await shell(script, asAdmin())
+  expect(stdout).toMatch(/Would create: reboot for 1 devices\.\nSTAGE +DEVICES +NOT BEFORE\n1 +1 +20/)
   expect(stdout).toMatch(/reboot +dispatched +noSignal/)
   expect(stdout).toContain('running: 0 of 1 ended (1 dispatched), 1 held (1 noSignal)')
   expect(stdout).toContain('cancelled: 1 of 1 ended (1 cancelled)')

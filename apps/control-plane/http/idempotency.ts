@@ -28,7 +28,8 @@ export async function answerOnce(
   { begun, run, inTurn }: Handling,
 ): Promise<Reply | Response> {
   const key = request.header('idempotency-key')
-  if (!route.idempotent || key === undefined) return inTurn(() => run(ctx))
+  const mode = modeOf(route, parsed)
+  if (!mode || key === undefined) return inTurn(() => run(ctx))
   if (!keyPattern.test(key)) {
     throw new ServiceError(400, 'invalid_idempotency_key', 'Idempotency-Key must have 1–255 visible ASCII characters.')
   }
@@ -43,7 +44,7 @@ export async function answerOnce(
     path: request.path,
     request: [request.queries(), parsed.rawBody ?? null],
     access: route.access,
-    showsSecret: modeOf(route, parsed) === 'secret',
+    showsSecret: mode === 'secret',
   }
   const { homeOrganizationId, id } = ctx.principal
   const name = JSON.stringify([homeOrganizationId, id, keyed.method, keyed.path, key])

@@ -3,7 +3,7 @@ import { type BatchWait, type JobBatch, waitForBatch } from './batches.ts'
 import type { paths } from './openapi.ts'
 import { type ItemOf, type ListPath, listItems } from './pages.ts'
 import { problemOf } from './problem.ts'
-import type { Init, Method, Send } from './request.ts'
+import type { Init, Method, Send, SendDryRun } from './request.ts'
 import { type Fetch, type RetryOptions, retryingFetch } from './retrying-fetch.ts'
 
 export type ClientOptions = RetryOptions & {
@@ -20,6 +20,8 @@ export type Routerfleet = {
   put: Send<'put'>
   patch: Send<'patch'>
   delete: Send<'delete'>
+  /** What a POST would create. Creates nothing. */
+  dryRun: SendDryRun
   /** All items of a list, page by page. */
   list<Path extends ListPath>(path: Path, init?: Init<Path, 'get'>): AsyncGenerator<ItemOf<Path>, void>
   /** Resolves with the batch when all its jobs have ended. */
@@ -49,12 +51,18 @@ export function createClient({ baseUrl, key, fetch = globalThis.fetch, ...retry 
       return data as never
     }
   const get = send('get')
+  const dryRun = async (path: string, init: { params?: { query?: object } } = {}) => {
+    const params = { ...init.params, query: { ...init.params?.query, dryRun: 'true' } }
+    const { data } = await api.request('post', path as never, { ...init, params } as never)
+    return data
+  }
   return {
     get,
     post: send('post'),
     put: send('put'),
     patch: send('patch'),
     delete: send('delete'),
+    dryRun: dryRun as SendDryRun,
     list: (path, init) => listItems(get, path, init),
     waitForBatch: (options) => waitForBatch(get, options),
     api,

@@ -3,7 +3,8 @@ import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import type { ProfileReference } from '#fleet/config-profiles/read'
 import type { FleetContext } from '#fleet/context'
-import { createBatch } from '#fleet/jobs/batches/create'
+import { createBatch, planBatch } from '#fleet/jobs/batches/create'
+import type { BatchPlan } from '#fleet/jobs/batches/plan'
 import type { Batch, BatchTarget } from '#fleet/jobs/batches/read'
 import type { NewJobDelivery } from '#fleet/jobs/model/good-moment'
 import type { Rollout } from '#fleet/jobs/model/rollout'
@@ -22,17 +23,24 @@ type ProfileApplication = ProfileReference & {
  * Applies the present version of a profile to devices or a group: creates one `apply_config` job per device for that version
  * (`config:apply`). Throws 404 for an unknown profile, group or device, and 402.
  */
-export async function applyProfile(
+export const applyProfile = (ctx: FleetContext, application: ProfileApplication): Promise<Batch> =>
+  withProfile(ctx, application, createBatch)
+
+/** Returns what `applyProfile` would create, and creates nothing. Throws the same errors. */
+export const planApplication = (ctx: FleetContext, application: ProfileApplication): Promise<BatchPlan> =>
+  withProfile(ctx, application, planBatch)
+
+/** Calls a verb for jobs with the present version of a profile, which it locks against changes. */
+async function withProfile<Result>(
   ctx: FleetContext,
   { organizationId, profileId, ...input }: ProfileApplication,
-): Promise<Batch> {
+  verb: (ctx: FleetContext, input: Parameters<typeof createBatch>[1]) => Promise<Result>,
+): Promise<Result> {
   await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
   return transaction(ctx.pool, async (connection) => {
     const profile = await lockSharedProfile(connection, organizationId, profileId)
-    return createBatch(
-      { ...ctx, pool: boundPool(connection) },
-      { ...input, organizationId, kind: 'apply_config', profile },
-    )
+    const bound = { ...ctx, pool: boundPool(connection) }
+    return verb(bound, { ...input, organizationId, kind: 'apply_config', profile })
   })
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { applyProfile } from '#fleet/config-profiles/apply'
+import { applyProfile, planApplication } from '#fleet/config-profiles/apply'
 import { batchSchema } from '#fleet/jobs/batches/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
-import { type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { exampleDevice } from '../devices/device-schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { batchOptions } from '../jobs/batch-options.ts'
+import { accepted, batchOptions, dryRunAnswer, dryRunQuery, onceUnlessDryRun } from '../jobs/batch-options.ts'
 
 const applyBody = z
   .strictObject({
@@ -32,17 +32,20 @@ export const configApplyRoutes: Route[] = [
     tag: 'Config profiles',
     access: 'config:apply',
     params: z.object({ orgId: uuid(), profileId: uuid() }),
+    query: dryRunQuery,
     body: applyBody,
-    idempotent: 'replay',
+    idempotent: onceUnlessDryRun,
     answers: {
+      200: dryRunAnswer,
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
       ...limitReached('openBatches'),
     },
     example: { body: { deviceIds: [exampleDevice.id] } },
-    handle: async ({ ctx, params, body }) => {
-      const batch = await applyProfile(ctx, { organizationId: params.orgId, profileId: params.profileId, ...body })
-      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    handle: async ({ ctx, params, query, body }) => {
+      const application = { organizationId: params.orgId, profileId: params.profileId, ...body }
+      if (query.dryRun) return ok(await planApplication(ctx, application))
+      return accepted(await applyProfile(ctx, application), params.orgId)
     },
   }),
 ]

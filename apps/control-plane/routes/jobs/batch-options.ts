@@ -1,8 +1,31 @@
 import { z } from 'zod'
+import { batchPlanSchema } from '#fleet/jobs/batches/plan'
+import type { Batch } from '#fleet/jobs/batches/read'
 import { deliverySchema } from '#fleet/jobs/model/good-moment'
 import { maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
+import type { Reply } from '../../http/route.ts'
+import { flag } from '../../http/schemas.ts'
+
+/** The query of requests for a batch. */
+export const dryRunQuery = z.strictObject({
+  dryRun: flag()
+    .default(false)
+    .describe('Checks everything and creates nothing: returns 200 with the devices, the skipped ones and the stages.'),
+})
+
+/** A dry run creates nothing, so that the key of the real request stays free. */
+export const onceUnlessDryRun = ({ dryRun }: z.output<typeof dryRunQuery>) => (dryRun ? undefined : 'replay')
+
+export const dryRunAnswer = { description: 'With `dryRun=true`: what would be created.', schema: batchPlanSchema }
+
+/** The reply with a new batch. */
+export const accepted = (batch: Batch, organizationId: string): Reply => ({
+  status: 202,
+  body: batch,
+  headers: { Location: `/orgs/${organizationId}/job-batches/${batch.id}` },
+})
 
 /** What a request for a batch may say about its time and pace. */
 export const batchOptions = {

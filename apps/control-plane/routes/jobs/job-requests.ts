@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { createBatch } from '#fleet/jobs/batches/create'
+import { createBatch, planBatch } from '#fleet/jobs/batches/create'
 import { batchSchema } from '#fleet/jobs/batches/read'
 import { createDeviceJob, listDeviceJobs } from '#fleet/jobs/device-job'
 import { jobRequest } from '#fleet/jobs/model/kinds'
 import { jobSchema } from '#fleet/jobs/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
-import { type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { batchOptions } from './batch-options.ts'
+import { accepted, batchOptions, dryRunAnswer, dryRunQuery, onceUnlessDryRun } from './batch-options.ts'
 
 import { statusAndKind } from './jobs.ts'
 
@@ -41,9 +41,11 @@ export const jobRequestRoutes: Route[] = [
     tag,
     access: 'job:create',
     params: orgParams,
+    query: dryRunQuery,
     body: newBatch,
-    idempotent: 'replay',
+    idempotent: onceUnlessDryRun,
     answers: {
+      200: dryRunAnswer,
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
       ...limitReached('openBatches'),
@@ -56,9 +58,9 @@ export const jobRequestRoutes: Route[] = [
         rollout: { canary: 5, stages: [{ percent: 25 }], stageWaitMinutes: 60, pauseWhenFailedPct: 10 },
       },
     },
-    handle: async ({ ctx, params, body }) => {
-      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId })
-      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    handle: async ({ ctx, params, query, body }) => {
+      const input = { ...body, organizationId: params.orgId }
+      return query.dryRun ? ok(await planBatch(ctx, input)) : accepted(await createBatch(ctx, input), params.orgId)
     },
   }),
   route({
@@ -70,17 +72,19 @@ export const jobRequestRoutes: Route[] = [
     tag,
     access: 'job:create',
     params: z.object({ orgId: uuid(), id: uuid() }),
+    query: dryRunQuery,
     body: jobRequest(batchOptions),
-    idempotent: 'replay',
+    idempotent: onceUnlessDryRun,
     answers: {
+      200: dryRunAnswer,
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
       ...limitReached('openBatches'),
     },
     example: { body: { kind: 'reboot', rollout: { canary: 5, maxPerMinute: 100 } } },
-    handle: async ({ ctx, params, body }) => {
-      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId, target: { groupId: params.id } })
-      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    handle: async ({ ctx, params, query, body }) => {
+      const input = { ...body, organizationId: params.orgId, target: { groupId: params.id } }
+      return query.dryRun ? ok(await planBatch(ctx, input)) : accepted(await createBatch(ctx, input), params.orgId)
     },
   }),
   route({

@@ -1,6 +1,16 @@
 import { computed, signal } from '@preact/signals'
 import type { Method } from '#client/request'
-import type { AnswerOf, ApiAddress, BodyOf, Known, ListItemOf, NeedsBody, Operation, QueryOf } from './operations.ts'
+import type {
+  AnswerOf,
+  ApiAddress,
+  BodyOf,
+  Known,
+  ListItemOf,
+  NeedsBody,
+  Operation,
+  PlanOf,
+  QueryOf,
+} from './operations.ts'
 import type { Caller } from './schemas.ts'
 
 /** An error response of the service (RFC 9457). `status` is 0 when the service could not be reached. */
@@ -157,6 +167,15 @@ export const post = request('post')
 export const put = request('put')
 export const patch = request('patch')
 export const remove = request('delete')
+
+/** Sends a POST as a dry run, which creates nothing, and returns what it would create. */
+export async function dryRun<Asked extends ApiAddress<'post'>>(
+  path: Asked,
+  options: OptionsOf<Operation<'post', Asked>>,
+): Promise<PlanOf<Operation<'post', Asked>>> {
+  const response = await send('post', path, { ...options, query: { dryRun: true } })
+  return await response.json()
+}
 
 type PageOptions<Called> = {
   query?: QueryOf<Called> | undefined

@@ -48,9 +48,14 @@ type SuccessOf<Called> = Called extends { responses: infer Answers }
   ? Answers[keyof Answers & (200 | 201 | 202)]
   : never
 
-/** The JSON of a successful response; undefined for a response without content. */
-export type AnswerOf<Called> =
+type AnyAnswerOf<Called> =
   SuccessOf<Called> extends { content: { 'application/json': infer Answer } } ? Answer : undefined
+
+/** The JSON of a successful response; undefined for a response without content. */
+export type AnswerOf<Called> = Exclude<AnyAnswerOf<Called>, { dryRun: true }>
+
+/** The JSON of the response to a dry run. */
+export type PlanOf<Called> = Extract<AnyAnswerOf<Called>, { dryRun: true }>
 
 /** The item of a list, which is read page by page. */
 export type ListItemOf<Called> =

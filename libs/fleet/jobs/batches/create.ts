@@ -8,6 +8,7 @@ import { unknownDevices } from '#fleet/devices/require-devices'
 import { publishEvents } from '#fleet/events/publish'
 import { readFirmwareContent } from '#fleet/firmware/read'
 import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/groups/effective-members'
+import { type BatchPlan, planOf } from '#fleet/jobs/batches/plan'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/read'
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-ids'
 import { type JobDelivery, type NewJobDelivery, requireDelivery } from '#fleet/jobs/model/good-moment'
@@ -42,16 +43,10 @@ type BatchInput = {
  * `config:apply` for apply_config). Devices that cannot run the job are listed in `skipped` with a reason. Throws 404 that
  * names an unknown group or device, 400 for a start or a delivery at the wrong time, 402, and 409 `limit_reached`.
  */
-export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
-  const { organizationId } = input
-  const scope = input.kind === 'apply_config' ? 'config:apply' : 'job:create'
-  if ('groupId' in input.target) await authorizeObject(ctx, organizationId, scope, 'group', input.target.groupId)
-  else authorize(ctx.principal, organizationId, scope)
-  return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const members = await targetMembers(ctx, connection, input)
-    await requireActiveSubscription(ctx, connection, organizationId)
-    const content = await contentOf(connection, input)
-    const batch = await insertBatch(ctx, connection, input, { members, content })
+export const createBatch = (ctx: FleetContext, input: BatchInput): Promise<Batch> =>
+  inBatchTransaction(ctx, input, async (connection, contents) => {
+    const { organizationId } = input
+    const batch = await insertBatch(ctx, connection, input, contents, insertJobs)
     const detail = {
       kind: batch.kind,
       total: batch.total,
@@ -67,6 +62,36 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
       await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
     }
     return batch
+  })
+
+/** Returns what `createBatch` would create, and creates nothing. Requires the same scopes and throws the same errors. */
+export const planBatch = (ctx: FleetContext, input: BatchInput): Promise<BatchPlan> =>
+  inBatchTransaction(ctx, input, async (connection, contents) => {
+    const { organizationId } = input
+    await connection.query('SAVEPOINT planned')
+    const batch = await insertBatch(ctx, connection, input, contents, countJobs)
+    if (batch.total > 0) await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
+    await connection.query('ROLLBACK TO SAVEPOINT planned')
+    return planOf(batch, ctx.clock())
+  })
+
+/** What a batch is for. */
+type Contents = { members: Members; content: Content }
+
+/** Runs `work` in a transaction of the organization, after the checks of the caller, the target and the subscription. */
+async function inBatchTransaction<Result>(
+  ctx: FleetContext,
+  input: BatchInput,
+  work: (connection: Connection, contents: Contents) => Promise<Result>,
+): Promise<Result> {
+  const { organizationId } = input
+  const scope = input.kind === 'apply_config' ? 'config:apply' : 'job:create'
+  if ('groupId' in input.target) await authorizeObject(ctx, organizationId, scope, 'group', input.target.groupId)
+  else authorize(ctx.principal, organizationId, scope)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const members = await targetMembers(ctx, connection, input)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    return work(connection, { members, content: await contentOf(connection, input) })
   })
 }
 
@@ -112,14 +137,15 @@ async function insertBatch(
   ctx: FleetContext,
   connection: Connection,
   input: BatchInput,
-  { members, content }: { members: Members; content: Content },
+  { members, content }: Contents,
+  takeSnapshot: typeof insertJobs,
 ): Promise<Batch> {
   const { organizationId, schedule, rollout } = input
   const nowMs = ctx.clock()
   const batchId = newBatchId(nowMs)
   const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
   const delivery = requireDelivery(input.delivery, schedule ?? null, nowMs)
-  const plan: BatchPlan = {
+  const decisions: Decisions = {
     batchId,
     createdAt: timeOfId(batchId),
     lifetimeS,
@@ -131,19 +157,19 @@ async function insertBatch(
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
     open: scheduleAt(schedule ?? null, nowMs).open,
   }
-  const snapshot = await insertJobs(ctx, connection, input, { members, models: content.models }, plan)
+  const snapshot = await takeSnapshot(ctx, connection, input, { members, models: content.models }, decisions)
   await insertBatchRow(
     ctx,
     connection,
     input,
     { ...snapshot, parameters: content.parameters, targetName: members.name },
-    plan,
+    decisions,
   )
   return readBatch(connection, { organizationId, batchId })
 }
 
 /** The decisions made before any row is written. `held`: a rollout or schedule releases the jobs. `open`: it may start now. */
-type BatchPlan = {
+type Decisions = {
   batchId: string
   createdAt: Date
   lifetimeS: number
@@ -154,30 +180,42 @@ type BatchPlan = {
 }
 type Snapshot = { total: number; skipped: Batch['skipped'] }
 
+/** CTE `member`: the devices of the target, each with the reason for which it is skipped, or null. */
+const memberCte = ({ condition }: Members): string => `member AS MATERIALIZED (
+  SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
+                    WHEN d.model <> ALL ($models::text[]) THEN 'model_mismatch' END AS reason
+  FROM device d WHERE d.organization_id = $organizationId AND ${condition}
+)`
+
+const snapshotSql = `SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
+   FROM member WHERE reason IS NOT NULL) AS skipped`
+
+/** Counts the jobs that `insertJobs` would insert. */
+const countJobs: typeof insertJobs = (_ctx, connection, { organizationId }, { members, models }) =>
+  queryEntity<Snapshot>(connection, `WITH ${memberCte(members)} ${snapshotSql}`, {
+    ...members.values,
+    ...{ organizationId, models },
+  })
+
 async function insertJobs(
   ctx: FleetContext,
   connection: Connection,
   { organizationId, kind }: BatchInput,
   { members, models }: { members: Members; models: Content['models'] },
-  { batchId, createdAt, lifetimeS, expiresAt, held }: BatchPlan,
+  { batchId, createdAt, lifetimeS, expiresAt, held }: Decisions,
 ): Promise<Snapshot> {
   const { exclusive, maxAttempts } = policyOf(kind)
   return queryEntity<Snapshot>(
     connection,
-    `WITH member AS MATERIALIZED (
-       SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
-                         WHEN d.model <> ALL ($models::text[]) THEN 'model_mismatch' END AS reason
-       FROM device d WHERE d.organization_id = $organizationId AND ${members.condition}
-     ), inserted AS (
+    `WITH ${memberCte(members)}, inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
          expires_at, hold, created_by, created_at, updated_at)
        SELECT ${batchJobIdSql('$batchId::uuid', 'ordinal')}, $organizationId, $batchId::uuid, id, $kind, $exclusive, 'queued',
          $maxAttempts, $lifetimeS, $expiresAt, $hold, $createdBy, $createdAt, $createdAt
        FROM (SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
      )
-     SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
-       (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
-        FROM member WHERE reason IS NOT NULL) AS skipped`,
+     ${snapshotSql}`,
     {
       ...members.values,
       ...{ organizationId, models, kind, hold: held ? 'rollout' : 'fresh', createdBy: ctx.principal.id },
@@ -191,7 +229,7 @@ async function insertBatchRow(
   connection: Connection,
   { organizationId, kind, target, profile, schedule, rollout }: BatchInput,
   { total, skipped, parameters, targetName }: Snapshot & Pick<Content, 'parameters'> & { targetName: string | null },
-  { batchId, createdAt, delivery, expiresAt, held, open }: BatchPlan,
+  { batchId, createdAt, delivery, expiresAt, held, open }: Decisions,
 ): Promise<void> {
   const status = total === 0 ? 'finished' : open ? 'running' : 'scheduled'
   await queryEntities(

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { all, post } from '../../api/client.ts'
-import type { ConfigProfile, FirmwareImage } from '../../api/schemas.ts'
+import { all, dryRun, post } from '../../api/client.ts'
+import type { ConfigProfile, FirmwareImage, JobBatchPlan } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
@@ -8,6 +8,7 @@ import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { anyMoment, DeliveryFields, deliveryOf, type GoodMoment } from './delivery-fields.tsx'
 import css from './jobs.module.css'
+import { PlannedBatch } from './planned-batch.tsx'
 import { allAtOnce, type Pace, RolloutFields, rolloutOf } from './rollout-fields.tsx'
 import { atOnce, ScheduleFields, scheduleOf, type Timing } from './schedule-fields.tsx'
 import { type Target, TargetFields, useTarget } from './target-fields.tsx'
@@ -59,11 +60,13 @@ export function NewJob({ org }: { org: string }) {
   const content = kind === 'apply_config' ? chosenProfile : kind === 'firmware_update' ? chosenImage : 'none'
   const isReady = kind !== undefined && content !== undefined && total > 0 && lacks === ''
 
+  const request = (chosen: Kind): NewBatch => ({
+    ...{ org, kind: chosen, profileId: chosenProfile?.id, imageId: chosenImage?.id },
+    options: { ...target.body, ...scheduleOf(timing), ...deliveryOf(moment), ...rolloutOf(pace, total) },
+  })
   const create = async () => {
     if (!kind) return
-    const options = { ...target.body, ...scheduleOf(timing), ...deliveryOf(moment), ...rolloutOf(pace, total) }
-    const id = await createJob(org, kind, { profileId: chosenProfile?.id, imageId: chosenImage?.id }, options)
-    goTo('jobs', { batch: id })
+    goTo('jobs', { batch: await createJob(request(kind)) })
   }
   return (
     <>
@@ -105,6 +108,7 @@ export function NewJob({ org }: { org: string }) {
           submitLabel={kindLabel[kind] ?? ''}
           isLater={timing.startAt !== '' || timing.hasWindow}
           waits={moment.when !== ''}
+          request={request(kind)}
           onClose={() => setAsking(false)}
           onConfirm={create}
         />
@@ -137,19 +141,25 @@ type ConfirmationProps = {
   isLater: boolean
   /** Each job waits for a good moment of its router. */
   waits: boolean
+  request: NewBatch
   onClose: () => void
   onConfirm: () => Promise<void>
 }
 
-const Confirmation = ({ title, submitLabel, isLater, waits, onClose, onConfirm }: ConfirmationProps) => (
-  <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
-    <p>
-      Each device gets its own job. {isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'}{' '}
-      {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when they
-      connect, until the job expires.
-    </p>
-  </Dialog>
-)
+/** Asks before the batch is created, with what a dry run says about it. */
+function Confirmation({ title, submitLabel, isLater, waits, request, onClose, onConfirm }: ConfirmationProps) {
+  const plan = useResource(JSON.stringify(request), (signal) => planJob(request, signal))
+  const begins = isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'
+  return (
+    <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
+      <PlannedBatch plan={plan} />
+      <p>
+        Each device gets its own job. {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that
+        are offline receive it when they connect, until the job expires.
+      </p>
+    </Dialog>
+  )
+}
 
 const Footer = ({ label, canCreate }: { label: string; canCreate: boolean }) => (
   <footer>
@@ -219,18 +229,40 @@ const imageOption = ({ id, version, models }: FirmwareImage) => ({
   text: `${version} (${models.join(', ') || 'any model'})`,
 })
 
-type Content = { profileId: string | undefined; imageId: string | undefined }
 type JobOptions = Target['body'] &
   ReturnType<typeof scheduleOf> &
   ReturnType<typeof deliveryOf> &
   ReturnType<typeof rolloutOf>
 
+/** A batch to create. `profileId` or `imageId`: what its jobs carry. */
+type NewBatch = {
+  org: string
+  kind: Kind
+  profileId: string | undefined
+  imageId: string | undefined
+  options: JobOptions
+}
+
+const jobOf = ({ kind, imageId, options }: NewBatch & { kind: Exclude<Kind, 'apply_config'> }) => ({
+  ...(kind === 'firmware_update' ? { kind, firmwareImageId: imageId ?? '' } : { kind }),
+  ...options,
+})
+
+const isPlain = (batch: NewBatch): batch is NewBatch & { kind: Exclude<Kind, 'apply_config'> } =>
+  batch.kind !== 'apply_config'
+
 /** Creates a batch and returns its id. */
-async function createJob(org: string, kind: Kind, content: Content, options: JobOptions): Promise<string> {
-  if (kind === 'apply_config')
-    return (await post(`/orgs/${org}/configs/${content.profileId ?? ''}/apply`, { body: options })).id
-  const job = kind === 'firmware_update' ? { kind, firmwareImageId: content.imageId ?? '' } : { kind }
-  return (await post(`/orgs/${org}/job-batches`, { body: { ...job, ...options } })).id
+async function createJob(batch: NewBatch): Promise<string> {
+  const { org, profileId = '', options } = batch
+  if (isPlain(batch)) return (await post(`/orgs/${org}/job-batches`, { body: jobOf(batch) })).id
+  return (await post(`/orgs/${org}/configs/${profileId}/apply`, { body: options })).id
+}
+
+/** What `createJob` would create. */
+function planJob(batch: NewBatch, signal: AbortSignal): Promise<JobBatchPlan> {
+  const { org, profileId = '', options } = batch
+  if (isPlain(batch)) return dryRun(`/orgs/${org}/job-batches`, { body: jobOf(batch), signal })
+  return dryRun(`/orgs/${org}/configs/${profileId}/apply`, { body: options, signal })
 }
 
 /** The view in which an operator adds what a new job lacks. */

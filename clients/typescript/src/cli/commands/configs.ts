@@ -4,6 +4,7 @@ import { type DeliveryOptions, deliveryOf, withDelivery } from '../delivery.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { collect, readJson } from '../input.ts'
+import { planText } from '../planned-batch.ts'
 import { openSession } from '../session.ts'
 import { table } from '../table.ts'
 import { watchBatch } from '../watch-batch.ts'
@@ -23,6 +24,7 @@ export function addConfigCommands(program: Command): void {
     .description('Apply a profile to a group or to devices. Prints the id of the batch.')
     .option('--group <id>', 'all members of this group')
     .option('--device <device>', 'this device; can be repeated', collect)
+    .option('--dry-run', 'print what would be created, and create nothing')
     .option('--watch', 'follow the batch until it ends')
     .action(applyProfile)
 }
@@ -54,10 +56,10 @@ async function createProfile(name: string, options: { settings: string; model?: 
   session.print(profile, () => profile.id)
 }
 
-type ApplyOptions = DeliveryOptions & { group?: string; device?: string[]; watch?: boolean }
+type ApplyOptions = DeliveryOptions & { group?: string; device?: string[]; dryRun?: boolean; watch?: boolean }
 
 async function applyProfile(profileId: string, options: ApplyOptions, command: Command) {
-  const { group, device, watch } = options
+  const { group, device, dryRun, watch } = options
   if ((group === undefined) === (device === undefined)) {
     throw new CommandError('Add either --group or --device.', exitCodes.usage)
   }
@@ -67,6 +69,10 @@ async function applyProfile(profileId: string, options: ApplyOptions, command: C
   const deviceIds = []
   for (const reference of device ?? []) deviceIds.push(await findDeviceId(session, reference))
   const body = { ...(group === undefined ? { deviceIds } : { groupId: group }), ...delivery }
+  if (dryRun) {
+    const plan = await session.client.dryRun('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
+    return session.print(plan, () => planText(plan))
+  }
   const batch = await session.client.post('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
   if (watch) await watchBatch(session, batch.id)
   else session.print(batch, () => batch.id)

@@ -3,6 +3,7 @@ import { type DeliveryOptions, deliveryOf, withDelivery } from '../delivery.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { readJson } from '../input.ts'
+import { planText } from '../planned-batch.ts'
 import { openSession, type Session } from '../session.ts'
 import { table } from '../table.ts'
 import { watchBatch } from '../watch-batch.ts'
@@ -24,6 +25,7 @@ export function addJobCommands(program: Command): void {
     .option('--group <id>', 'a job for each member of this group; prints the id of the batch')
     .option('--device <device>', 'a job for this device')
     .option('--parameters <json>', 'the parameters: JSON, @file, or - for the standard input')
+    .option('--dry-run', 'with --group: print what would be created, and create nothing')
     .option('--watch', 'with --group: follow the batch until it ends')
     .action(createJob)
   jobs
@@ -61,13 +63,20 @@ async function getJob(id: string, _options: object, command: Command): Promise<v
   })
 }
 
-type CreateOptions = DeliveryOptions & { group?: string; device?: string; parameters?: string; watch?: boolean }
+type CreateOptions = DeliveryOptions & {
+  group?: string
+  device?: string
+  parameters?: string
+  dryRun?: boolean
+  watch?: boolean
+}
 
 async function createJob(kind: Kind, options: CreateOptions, command: Command): Promise<void> {
-  const { group, device, watch } = options
+  const { group, device, dryRun, watch } = options
   if ((group === undefined) === (device === undefined)) {
     throw new CommandError('Add either --group or --device.', exitCodes.usage)
   }
+  if (dryRun && device !== undefined) throw new CommandError('--dry-run needs --group.', exitCodes.usage)
   const delivery = deliveryOf(options)
   const session = openSession(command)
   // The service checks the parameters of each kind.
@@ -75,6 +84,10 @@ async function createJob(kind: Kind, options: CreateOptions, command: Command): 
   const body = { kind, ...parameters, ...delivery } as { kind: 'reboot' }
   if (device !== undefined) return createDeviceJob(session, device, body)
   const path = { orgId: await session.organizationId(), id: group ?? '' }
+  if (dryRun) {
+    const plan = await session.client.dryRun('/orgs/{orgId}/groups/{id}/jobs', { params: { path }, body })
+    return session.print(plan, () => planText(plan))
+  }
   const batch = await session.client.post('/orgs/{orgId}/groups/{id}/jobs', { params: { path }, body })
   if (watch) await watchBatch(session, batch.id)
   else session.print(batch, () => batch.id)

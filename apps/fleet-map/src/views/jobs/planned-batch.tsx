@@ -1,0 +1,30 @@
+import type { JobBatchPlan } from '../../api/schemas.ts'
+import { count, moment, plural } from '../../components/format.ts'
+import type { Resource } from '../../components/resource.ts'
+import { skipReason } from './batch-words.ts'
+
+/** What a new batch will do, before it is created: its devices, the skipped ones, and the stages with their earliest times. */
+export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBatchPlan> }) {
+  if (error) return <p class="notice">{error.message}</p>
+  if (!value) return <p class="label">Checking …</p>
+  const { total, skippedReasons, stages } = value
+  return (
+    <>
+      <p>
+        {total === 0 ? 'No device gets a job.' : `${plural(total, 'device')} ${total === 1 ? 'gets' : 'get'} a job.`}
+        {Object.entries(skippedReasons).map(
+          ([reason, devices]) => ` ${count(devices)} skipped: ${skipReason(reason)}.`,
+        )}
+      </p>
+      {stages.length > 1 ? (
+        <ol aria-label="Planned stages">
+          {stages.map(({ devices, earliestAt }, index) => (
+            <li key={index}>
+              {plural(devices, 'device')}, {index === 0 ? 'from' : 'not before'} {moment(earliestAt)}
+            </li>
+          ))}
+        </ol>
+      ) : null}
+    </>
+  )
+}
