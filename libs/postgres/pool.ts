@@ -116,3 +116,11 @@ export function boundPool(connection: Connection): Pool {
   boundConnections.add(inner)
   return { query: connection.query.bind(connection), connect: async () => inner } as Pool
 }
+
+/** Runs `work` and undoes what it changed, for a dry run. Its locks stay until the end of the transaction. */
+export async function undone<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+  await connection.query('SAVEPOINT dry_run')
+  const result = await work()
+  await connection.query('ROLLBACK TO SAVEPOINT dry_run')
+  return result
+}

@@ -42,6 +42,11 @@ export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems 
 /** A boolean query parameter: `true` or `false`. */
 export const flag = () => z.enum(['true', 'false']).transform((word) => word === 'true')
 
+/** The query of requests that can be tried. */
+export const dryRunQuery = z.strictObject({
+  dryRun: flag().default(false).describe('Checks everything, changes nothing, and returns 200 with what would happen.'),
+})
+
 /** Pagination parameters of all lists. */
 export const pageQuery = {
   cursor: z.string().min(1).max(2_000).optional().describe('The `nextCursor` of the previous page.'),

@@ -22,7 +22,7 @@ export type ImportRow = { line: number } & ({ device: NewDevice; hasTags: boolea
 
 /** The result of the row at `index`, counted from 0. */
 type ImportResult = { index: number; line: number } & (
-  | { status: 'created'; id: string; token?: string }
+  | { status: 'created'; id?: string; token?: string }
   | { status: 'updated'; id: string }
   | ({ status: 'failed' } & ImportFailure)
 )
@@ -35,13 +35,16 @@ type DeviceImport = {
   tokens: boolean
   /** What happens to a row whose serial a device already has. */
   existing: 'fail' | 'update'
+  /** Checks the rows and changes nothing. */
+  dryRun: boolean
 }
 type Candidate = { index: number; device: NewDevice }
 
 /**
  * Creates many devices (`device:create`), in the order of the rows, until the quota is exhausted. The report gives a reason
  * for each row that failed. With `tokens`, it contains the device tokens, which are returned only here. With `existing:
- * 'update'` (also `device:update`), a row with the serial of a device changes its name, model and tags. Throws 404, 402,
+ * 'update'` (also `device:update`), a row with the serial of a device changes its name, model and tags. With `dryRun`, reports
+ * what would happen, without ids and tokens of new devices. Throws 404, 402,
  * and with `atomic` 422 with the report when any row fails; then no device is created or changed.
  */
 export async function importDevices(ctx: FleetContext, wanted: DeviceImport): Promise<ImportReport> {
@@ -65,7 +68,7 @@ class OvertakenError extends Error {}
  */
 function importOnce(
   ctx: FleetContext,
-  { organizationId, rows, atomic, tokens, existing }: DeviceImport,
+  { organizationId, rows, atomic, tokens, existing, dryRun }: DeviceImport,
   lock: boolean,
 ): Promise<ImportReport> {
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -73,18 +76,32 @@ function importOnce(
     const used = await (lock ? lockUsage : countedDevices)(connection, organizationId)
     const { creatable, changeable, failures } = await checkRows(connection, { entitlement, used }, rows, existing)
     if (atomic && failures.size > 0) throw refuseAll(rows, failures)
+    if (dryRun) {
+      const created = new Map(creatable.map(({ index }) => [index, {}]))
+      return reportOf(rows, { created, updated: new Map(changeable.map((row) => [row.index, row.deviceId])), failures })
+    }
     const created = await createAll(ctx, connection, organizationId, creatable, tokens)
     const updated = await updateImported(ctx, connection, organizationId, changeable)
     await reserveCreated(connection, entitlement, created.size)
-    const results = rows.map(({ line }, index): ImportResult => {
-      const made = created.get(index)
-      if (made) return { index, line, status: 'created', ...made }
-      const id = updated.get(index)
-      if (id !== undefined) return { index, line, status: 'updated', id }
-      return { index, line, status: 'failed', ...failureAt(failures, index) }
-    })
-    return { created: created.size, updated: updated.size, results }
+    return reportOf(rows, { created, updated, failures })
   })
+}
+
+type Outcomes = {
+  created: ReadonlyMap<number, { id?: string; token?: string }>
+  updated: ReadonlyMap<number, string>
+  failures: ReadonlyMap<number, ImportFailure>
+}
+
+function reportOf(rows: readonly ImportRow[], { created, updated, failures }: Outcomes): ImportReport {
+  const results = rows.map(({ line }, index): ImportResult => {
+    const made = created.get(index)
+    if (made) return { index, line, status: 'created', ...made }
+    const id = updated.get(index)
+    if (id !== undefined) return { index, line, status: 'updated', id }
+    return { index, line, status: 'failed', ...failureAt(failures, index) }
+  })
+  return { created: created.size, updated: updated.size, results }
 }
 
 /** Decides for each row whether it can be created, when the organization has `used` devices. */

@@ -5,12 +5,12 @@ import { requireDevices } from '#fleet/devices/require-devices'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { queryEntity } from '#postgres/entities'
-import type { Connection } from '#postgres/pool'
+import { type Connection, undone } from '#postgres/pool'
 
 /** Devices of an organization: by their ids, or all that match a filter. */
 export type DeviceSelection = { deviceIds: string[] } | { filter: DeviceFilter }
 
-type TagChange = { organizationId: string; devices: DeviceSelection; add: string[]; remove: string[] }
+type TagChange = { organizationId: string; devices: DeviceSelection; add: string[]; remove: string[]; dryRun: boolean }
 /** `refused`: devices that would have had more than 50 tags. They are not changed. */
 type TagReport = { matched: number; changed: number; refused: number }
 
@@ -20,7 +20,7 @@ const chunkSize = 5_000
 
 /**
  * Adds tags to devices and removes tags from them (`device:update`). Writes an audit row for each changed device. Works in
- * several transactions; the request can be repeated. Throws 404 that names an unknown device or place, and 402.
+ * several transactions; the request can be repeated. With `dryRun`, changes nothing. Throws 404 that names an unknown device or place, and 402.
  */
 export async function changeTags(ctx: FleetContext, change: TagChange): Promise<TagReport> {
   const { organizationId, devices } = change
@@ -31,7 +31,8 @@ export async function changeTags(ctx: FleetContext, change: TagChange): Promise<
     const chunk: Chunk = await tenantTransaction(ctx, [organizationId], async (connection) => {
       await requireActiveSubscription(ctx, connection, organizationId)
       if (after === null && 'deviceIds' in devices) await requireDevices(connection, organizationId, devices.deviceIds)
-      return changeChunk(ctx, connection, change, after)
+      const changed = () => changeChunk(ctx, connection, change, after)
+      return change.dryRun ? undone(connection, changed) : changed()
     })
     report.matched += chunk.matched
     report.changed += chunk.changed

@@ -4,9 +4,10 @@ import { applyProfile, planApplication } from '#fleet/config-profiles/apply'
 import { batchSchema } from '#fleet/jobs/batches/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
+import { dryRunQuery } from '../../http/schemas.ts'
 import { exampleDevice } from '../devices/device-schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { accepted, batchOptions, dryRunAnswer, dryRunQuery, onceUnlessDryRun } from '../jobs/batch-options.ts'
+import { accepted, batchOptions, dryRunAnswer, onceUnlessDryRun } from '../jobs/batch-options.ts'
 
 const applyBody = z
   .strictObject({

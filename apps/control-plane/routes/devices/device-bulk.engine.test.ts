@@ -65,6 +65,17 @@ describe('GET /orgs/:orgId/device-counts', () => {
 })
 
 describe('POST /orgs/:orgId/device-tags', () => {
+  test('200 with dryRun counts as the change does, and changes nothing', async () => {
+    const { post, tagsOf } = await newFleet()
+    const before = await tagsOf()
+    const change = { filter: { tag: ['bus'] }, add: ['blue'], remove: ['night'] }
+    const planned = await post('device-tags?dryRun=true', change)
+    expect(await tagsOf()).toEqual(before)
+    const done = await post('device-tags', change)
+    expect([planned.status, planned.body]).toEqual([200, done.body])
+    expect(done.body).toEqual({ matched: 2, changed: 2, refused: 0 })
+  })
+
   test('200 adds and removes tags of all matches, once each, with an audit row for each changed device', async () => {
     const { id, post, tagsOf } = await newFleet()
     const json = { filter: { tag: ['bus'] }, add: ['night', 'berlin'], remove: ['bus'] }

@@ -3,7 +3,7 @@ import { countDevices, deviceCountsSchema } from '#fleet/devices/counts'
 import { changeTags } from '#fleet/devices/retag'
 import { writeErrors } from '../../http/openapi-errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
-import { orgParams, soughtTags, tags } from '../../http/schemas.ts'
+import { dryRunQuery, orgParams, soughtTags, tags } from '../../http/schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
 import { isOneSelection, oneSelection, selectionFields, selectionOf } from './device-selection.ts'
 
@@ -39,6 +39,7 @@ export const deviceBulkRoutes: Route[] = [
     tag: 'Devices',
     access: 'device:update',
     params: orgParams,
+    query: dryRunQuery,
     body: tagChange,
     answers: {
       200: {
@@ -51,7 +52,7 @@ export const deviceBulkRoutes: Route[] = [
       body: { filter: { tag: ['bus'] }, add: ['night'], remove: [] },
       answer: { matched: 120, changed: 118, refused: 0 },
     },
-    handle: async ({ ctx, params, body: { add, remove, ...selected } }) =>
-      ok(await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove })),
+    handle: async ({ ctx, params, query: { dryRun }, body: { add, remove, ...selected } }) =>
+      ok(await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove, dryRun })),
   }),
 ]

@@ -237,6 +237,27 @@ describe('POST /devices/import', () => {
     expect(second.headers.get('idempotency-replayed')).toBe('true')
   })
 
+  test('200 with dryRun says what would happen, as the import then does, and changes nothing', async () => {
+    const { id, key: token } = await api.newOrganization()
+    await importFile(id, csv(['A1']), { token })
+    const file = `${csv(['A1', 'A2', 'A2'])}\r\nA3,,RX400,`
+    const headers = { 'idempotency-key': randomUUID() }
+    const query = '&existing=update&tokens=true'
+    const before = await countDevices(id)
+    const planned = await importFile(id, file, { token, query: `${query}&dryRun=true`, headers })
+    expect(await countDevices(id)).toEqual(before)
+    const done = await importFile(id, file, { token, query, headers })
+    const withoutNew = (results: Record<string, unknown>[]) =>
+      results.map(({ id: deviceId, token: _token, ...result }) =>
+        result.status === 'created' ? result : { ...result, id: deviceId },
+      )
+    expect(planned.status).toBe(200)
+    expect(planned.body).toEqual({ ...done.body, results: JSON.parse(JSON.stringify(withoutNew(done.body.results))) })
+    expect(planned.body).toMatchObject({ created: 1, updated: 1 })
+    const atomic = await importFile(id, file, { token, query: '&atomic=true&dryRun=true' })
+    expect([atomic.status, atomic.body.code]).toEqual([422, 'import_failed'])
+  })
+
   test('200 creates devices up to the quota, also for concurrent imports', async () => {
     const { id, key } = await api.newOrganization({ plan: 'free' })
     const files = Array.from({ length: 8 }, (_, file) => csv(Array.from({ length: 4 }, (_, row) => `S${file}-${row}`)))

@@ -8,7 +8,7 @@ import { maxImportRows, readImportRows } from '../../devices/import-rows.ts'
 import { guardedStream } from '../../http/guarded-stream.ts'
 import { writeErrors } from '../../http/openapi-errors.ts'
 import { type Route, route } from '../../http/route.ts'
-import { flag } from '../../http/schemas.ts'
+import { dryRunQuery, flag } from '../../http/schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
 
 const tag = 'Devices'
@@ -30,7 +30,7 @@ const reportSchema = z.object({
   ),
 })
 
-const importQuery = z.strictObject({
+const importQuery = dryRunQuery.extend({
   orgId: uuid(),
   atomic: flag().default(false).describe('Creates either all devices or none.'),
   existing: z
@@ -55,7 +55,7 @@ export const deviceFileRoutes: Route[] = [
     body: z.string(),
     bodyFormat: { mediaTypes: ['text/csv', 'application/x-ndjson'], decode: decodeTextFile },
     bodyLimitBytes: maxImportBytes,
-    idempotent: ({ tokens }) => (tokens ? 'secret' : 'replay'),
+    idempotent: ({ tokens, dryRun }) => (dryRun ? undefined : tokens ? 'secret' : 'replay'),
     answers: {
       200: { description: 'The result of each row.', schema: reportSchema },
       404: { description: 'The organization does not exist, or you cannot read it.' },

@@ -6,14 +6,7 @@ import { maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
 import type { Reply } from '../../http/route.ts'
-import { flag } from '../../http/schemas.ts'
-
-/** The query of requests for a batch. */
-export const dryRunQuery = z.strictObject({
-  dryRun: flag()
-    .default(false)
-    .describe('Checks everything and creates nothing: returns 200 with the devices, the skipped ones and the stages.'),
-})
+import type { dryRunQuery } from '../../http/schemas.ts'
 
 /** A dry run creates nothing, so that the key of the real request stays free. */
 export const onceUnlessDryRun = ({ dryRun }: z.output<typeof dryRunQuery>) => (dryRun ? undefined : 'replay')

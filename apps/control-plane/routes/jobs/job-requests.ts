@@ -8,9 +8,9 @@ import { jobSchema } from '#fleet/jobs/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
 import { ok, type Route, route } from '../../http/route.ts'
-import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+import { dryRunQuery, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 import { selectionFields, selectionOf } from '../devices/device-selection.ts'
-import { accepted, batchOptions, dryRunAnswer, dryRunQuery, onceUnlessDryRun } from './batch-options.ts'
+import { accepted, batchOptions, dryRunAnswer, onceUnlessDryRun } from './batch-options.ts'
 
 import { statusAndKind } from './jobs.ts'
 

@@ -21,7 +21,7 @@ import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { queryEntities, queryEntity } from '#postgres/entities'
-import type { Connection } from '#postgres/pool'
+import { type Connection, undone } from '#postgres/pool'
 
 type BatchInput = {
   organizationId: string
@@ -68,10 +68,11 @@ export const createBatch = (ctx: FleetContext, input: BatchInput): Promise<Batch
 export const planBatch = (ctx: FleetContext, input: BatchInput): Promise<BatchPlan> =>
   inBatchTransaction(ctx, input, async (connection, contents) => {
     const { organizationId } = input
-    await connection.query('SAVEPOINT planned')
-    const batch = await insertBatch(ctx, connection, input, contents, countJobs)
-    if (batch.total > 0) await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
-    await connection.query('ROLLBACK TO SAVEPOINT planned')
+    const batch = await undone(connection, async () => {
+      const inserted = await insertBatch(ctx, connection, input, contents, countJobs)
+      if (inserted.total > 0) await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
+      return inserted
+    })
     return planOf(batch, ctx.clock())
   })
 

@@ -40,6 +40,7 @@ export function addDeviceCommands(program: Command): void {
     .description('Import devices from CSV (serial,name,model,tags) or NDJSON; `-` is the standard input.')
     .option('--atomic', 'create either all devices or none')
     .option('--tokens', 'issue a token for each device and print it')
+    .option('--dry-run', 'check the rows, and create nothing')
     .action(importDevices)
   devices
     .command('export')
@@ -112,13 +113,18 @@ async function issueToken(reference: string, { revoke = false }: { revoke?: bool
   session.print(issued, () => issued.token)
 }
 
-type ImportOptions = { atomic?: boolean; tokens?: boolean }
+type ImportOptions = { atomic?: boolean; tokens?: boolean; dryRun?: boolean }
 
-async function importDevices(file: string, { atomic, tokens }: ImportOptions, command: Command): Promise<void> {
+async function importDevices(file: string, { atomic, tokens, dryRun }: ImportOptions, command: Command): Promise<void> {
   const session = openSession(command)
   const body = await readTable(file)
   const word = (value: boolean | undefined) => (value ? 'true' : 'false')
-  const query = { orgId: await session.organizationId(), atomic: word(atomic), tokens: word(tokens) } as const
+  const query = {
+    orgId: await session.organizationId(),
+    atomic: word(atomic),
+    tokens: word(tokens),
+    dryRun: word(dryRun),
+  } as const
   const isNdjson = body.trimStart().startsWith('{')
   const report = await session.client.post('/devices/import', {
     params: { query },
@@ -129,7 +135,7 @@ async function importDevices(file: string, { atomic, tokens }: ImportOptions, co
   const failed = report.results.filter(({ status }) => status === 'failed')
   session.print(report, () => {
     const created = report.results.filter(({ token }) => token !== undefined)
-    const parts = [`Created ${report.created} devices.`]
+    const parts = [`${dryRun ? 'Would create' : 'Created'} ${report.created} devices.`]
     if (created.length > 0)
       parts.push(
         table(
