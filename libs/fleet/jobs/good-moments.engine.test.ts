@@ -51,7 +51,7 @@ function routersOf({ ctx, organizationId, deviceIds }: JobFleet) {
   return {
     /** The device reports a signal that is so old, and whether it dwells. */
     moment: (told: Partial<Omit<DeviceMoment, 'signalAtMs'>> & { ageMs?: number }, device = 0) => {
-      const { ageMs = 0, quality = null, dwelling = false } = told
+      const { ageMs = 0, quality = null, dwelling = null } = told
       const signalAtMs = quality === null ? null : Date.now() - ageMs
       return storeMoments(system, [{ ...identity(device), signalAtMs, quality, dwelling }])
     },
@@ -146,6 +146,23 @@ test('a moment of a former organization of the device counts no more', async () 
   ])
   expect((await router.job(router.id)).heldBecause).toBe('noSignal')
   expect(await router.take()).toBeUndefined()
+})
+
+test('what a report does not tell remains, unless the device has a new organization', async () => {
+  const [router, other] = [
+    await oneJob({ when: 'goodSignalAndDwell', minQuality: 'good' }),
+    await createJobFleet(pool, 1),
+  ]
+  await router.moment({ dwelling: true })
+  await router.moment({ quality: 'good' })
+  await router.moment({})
+  expect((await router.job(router.id)).heldBecause).toBeNull()
+  const nothing = { signalAtMs: null, quality: null, dwelling: null }
+  await storeMoments(system, [
+    { deviceId: router.deviceIds[0] ?? '', organizationId: other.organizationId, ...nothing },
+  ])
+  await router.moment({})
+  expect((await router.job(router.id)).heldBecause).toBe('noSignal')
 })
 
 test('other jobs of the device go first, and the waiting one follows', async () => {

@@ -5,15 +5,15 @@ import { wakeDevices } from '#fleet/jobs/notices'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Queryable } from '#postgres/pool'
 
-/** What a device last reported, as far as a good moment depends on it. */
+/** What a device last reported, as far as a good moment depends on it. What it did not report remains as it was. */
 export type DeviceMoment = {
   deviceId: string
   organizationId: string
-  /** Time of the newest signal of the active modem, null if it reported none. */
+  /** Time of the newest signal of the active modem. */
   signalAtMs: number | null
-  /** Quality of that signal; null if it is not known. */
+  /** Quality of that signal; null without one. */
   quality: string | null
-  dwelling: boolean
+  dwelling: boolean | null
 }
 
 /** The organizations that have open jobs which wait for a good moment. */
@@ -72,14 +72,18 @@ export async function storeMoments(
   )
 }
 
+/** SQL: the new value of a column, or without one that which the same organization has stored. */
+const keptSql = (column: string): string =>
+  `coalesce(excluded.${column}, CASE WHEN known.organization_id = excluded.organization_id THEN known.${column} END)`
+
 const writeMoments = (connection: Connection, moments: readonly DeviceMoment[]) =>
   connection.query(
     `INSERT INTO device_moment AS known (device_id, organization_id, signal_at, quality, dwelling, updated_at)
      SELECT device_id, organization_id, signal_at, quality, dwelling, now()
      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::boolean[])
        AS told (device_id, organization_id, signal_at, quality, dwelling)
-     ON CONFLICT (device_id) DO UPDATE SET organization_id = excluded.organization_id, signal_at = excluded.signal_at,
-       quality = excluded.quality, dwelling = excluded.dwelling, updated_at = excluded.updated_at`,
+     ON CONFLICT (device_id) DO UPDATE SET organization_id = excluded.organization_id, updated_at = excluded.updated_at,
+       signal_at = ${keptSql('signal_at')}, quality = ${keptSql('quality')}, dwelling = ${keptSql('dwelling')}`,
     [
       moments.map(({ deviceId }) => deviceId),
       moments.map(({ organizationId }) => organizationId),

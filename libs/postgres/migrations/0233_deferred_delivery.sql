@@ -12,7 +12,7 @@ CREATE TABLE device_moment (
   organization_id uuid NOT NULL,
   signal_at timestamptz,
   quality text,
-  dwelling boolean NOT NULL,
+  dwelling boolean,
   updated_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 

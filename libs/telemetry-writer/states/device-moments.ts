@@ -90,7 +90,7 @@ function createWaitingDevices() {
     if (known) foldMoment(known.moment, told)
     const { moment, written } = known ?? { moment: told, written: undefined }
     devices.set(deviceId, { moment, written })
-    const { organizationId, dwelling = false } = moment
+    const { organizationId, dwelling = null } = moment
     const next = { deviceId, organizationId, dwelling, ...activeSignal(moment) }
     return isWorthWriting(written, next) ? next : undefined
   }

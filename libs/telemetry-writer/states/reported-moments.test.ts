@@ -59,6 +59,13 @@ test('without samples there is no signal', () => {
   expect(activeSignal(emptyMoment(origin))).toEqual({ signalAtMs: null, quality: null })
 })
 
+test('what a device reported to another organization is forgotten', () => {
+  const moment = { ...momentOf([cellular(1, { rat: 'lte', rsrpDbm: -70 })]), dwelling: true }
+  foldMoment(moment, { ...emptyMoment({ ...origin, organizationId: 'other' }), dwelling: undefined })
+  expect(activeSignal(moment)).toEqual({ signalAtMs: null, quality: null })
+  expect(moment.dwelling).toBeUndefined()
+})
+
 const samples = fc.uniqueArray(
   fc.record({
     second: fc.integer({ min: 0, max: 2_000 }),

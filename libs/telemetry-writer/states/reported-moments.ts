@@ -36,9 +36,11 @@ export function noteSample({ modems }: ReportedMoment, row: CleanRow): void {
   })
 }
 
-/** Takes a later moment of the same device into an earlier one. */
+/** Takes a later moment of the same device into an earlier one, which is forgotten if the device had another organization. */
 export function foldMoment(earlier: ReportedMoment, later: ReportedMoment): void {
-  earlier.organizationId = later.organizationId
+  if (earlier.organizationId !== later.organizationId) {
+    Object.assign(earlier, { organizationId: later.organizationId, dwelling: later.dwelling, modems: [] })
+  }
   earlier.dwelling = later.dwelling ?? earlier.dwelling
   for (const modem of later.modems) foldModem(earlier.modems, modem)
 }
