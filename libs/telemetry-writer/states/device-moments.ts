@@ -1,7 +1,6 @@
 import { type DeviceMoment, storeMoments, waitingDevices, waitingOrganizations } from '#fleet/jobs/moments'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
-import { connectedWithinMs } from '#telemetry/rows/active-modem'
 import { activeSignal, foldMoment, type ReportedMoment } from './reported-moments.ts'
 
 export type DeviceMoments = {
@@ -48,11 +47,11 @@ export function createDeviceMoments({
 
   return {
     async refresh() {
-      waiting.forgetSilent(Date.now())
       const found = await waitingOrganizations(pool)
-      const isSame = found.size === awaited.size && found.isSubsetOf(awaited)
+      if (found.size === awaited.size && found.isSubsetOf(awaited)) return
       awaited = found
-      if (!isSame) onAwaited([...found])
+      waiting.forgetOthers(found)
+      onAwaited([...found])
     },
     isAwaited: (organizationId) => awaited.has(organizationId),
     add(told) {
@@ -107,10 +106,10 @@ function createWaitingDevices() {
         if (known) known.written = change
       }
     },
-    /** Forgets devices without a connection that could still count. */
-    forgetSilent(nowMs: number): void {
+    /** Forgets the devices of other organizations. */
+    forgetOthers(organizations: ReadonlySet<string>): void {
       for (const [deviceId, { moment }] of devices)
-        if (moment.modems.every(({ newestMs }) => newestMs < nowMs - connectedWithinMs)) devices.delete(deviceId)
+        if (!organizations.has(moment.organizationId)) devices.delete(deviceId)
     },
   }
 }
