@@ -154,8 +154,8 @@ function Confirmation({ title, submitLabel, isLater, waits, request, onClose, on
     <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
       <PlannedBatch plan={plan} />
       <p>
-        Each device gets its own job. {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that
-        are offline receive it when they connect, until the job expires.
+        {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when
+        they connect, until the job expires.
       </p>
     </Dialog>
   )
