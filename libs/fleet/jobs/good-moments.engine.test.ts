@@ -175,6 +175,21 @@ test('other jobs of the device go first, and the waiting one follows', async () 
   expect((await router.job(router.id)).status).toBe('queued')
 })
 
+test('of two jobs that wait for different moments, the one whose moment comes goes first', async () => {
+  const router = await oneJob(good)
+  const delivery = { when: 'dwell', minQuality: 'good' } as const
+  const { id: parked } = await createDeviceJob(router.ctx, {
+    deviceId: router.deviceIds[0] ?? '',
+    kind: 'reboot',
+    delivery,
+  })
+  await work()
+  expect((await router.job(parked)).status).toBe('queued')
+  await router.moment({ quality: 'poor', dwelling: true })
+  await work()
+  expect(await router.take()).toBe(parked)
+})
+
 test('a job that was blocked by one with a good moment goes first when the moment is over', async () => {
   const router = await oneJob(good)
   await router.moment({ quality: 'good' })
