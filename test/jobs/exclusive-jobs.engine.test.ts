@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceCalls } from '#test/job-service'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -12,18 +13,8 @@ afterAll(() => service.close())
 
 const patienceMs = 60_000
 
-async function call(method: string, path: string, token: string, body?: unknown) {
-  const answer = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
-}
+const call = (method: string, path: string, token: string, body?: unknown) =>
+  deviceCalls(service.url, token).call(method, path, body)
 
 /** An organization of its own with one router in one group, and what its operator and the router may ask. */
 async function newRouter() {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceCalls } from '#test/job-service'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -10,18 +11,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => service.close())
 
-async function call(method: string, path: string, token: string, body?: unknown) {
-  const answer = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
-}
+const call = (method: string, path: string, token: string, body?: unknown) =>
+  deviceCalls(service.url, token).call(method, path, body)
 
 const admin = (method: string, path: string, body?: unknown) => call(method, path, service.adminKey, body)
 

@@ -91,7 +91,10 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   /** A body and query that this app forwards: documented, but not validated here. */
   passedBody?: { mediaTypes: readonly string[]; schema?: z.ZodType }
   passedQuery?: z.ZodType
-  /** For a POST that creates something: supports Idempotency-Key. Responses with 'secret' are not stored. Undefined: the request creates nothing. */
+  /**
+   * For a POST that creates something: supports Idempotency-Key. Responses with 'secret' are not stored. Undefined: the request
+   * creates nothing.
+   */
   idempotent?: Idempotency | ((query: Query) => Idempotency | undefined)
   /** Requests wait in this queue, as their rate limit's owner, before they take a connection to Postgres. */
   line?: (services: Services) => FairQueue

@@ -5,7 +5,7 @@ import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
-import { handsOutSql } from '#fleet/jobs/exclusivity'
+import { batchDeliversSql, handsOutSql } from '#fleet/jobs/exclusivity'
 import { heldBecauseSql } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { JobReport, JobStatus } from '#fleet/jobs/model/states'
@@ -51,8 +51,8 @@ const identitiesOf = (devices: readonly JobDevice[]) => [
  */
 export async function devicesWithJobs(db: Queryable, devices: readonly JobDevice[]): Promise<Map<string, boolean>> {
   const { rows } = await db.query<{ device_id: string; available: boolean }>(
-    `SELECT asking.device_id, bool_or(${isAvailable}) AS available ${mailboxJobs}
-     WHERE ${isAvailable} OR ${heldBecauseSql('j', 'b')} IS NOT NULL GROUP BY asking.device_id`,
+    `SELECT asking.device_id, bool_or(j.status = 'inProgress' OR ${heldBecauseSql('j', 'b')} IS NULL) AS available ${mailboxJobs}
+     WHERE j.status = 'inProgress' OR ${batchDeliversSql('b')} GROUP BY asking.device_id`,
     identitiesOf(devices),
   )
   return new Map(rows.map(({ device_id, available }) => [device_id, available]))

@@ -50,9 +50,10 @@ export function planExclusiveJobs(
 const isDue = ({ state, hold }: LockedJob, nowMs: number): boolean =>
   state.status === 'queued' && hold !== 'rollout' && (state.notBeforeMs === null || state.notBeforeMs <= nowMs)
 
-/**
- * SQL condition: the device of job `job` may take it. `batch` is the name of the left-joined job_batch: it runs, and its window is
- * open. A job that waits for a good moment has one.
- */
+/** SQL condition: jobs of the left-joined job_batch `batch` are delivered now. A job without one always is. */
+export const batchDeliversSql = (batch: string): string =>
+  `(${batch}.id IS NULL OR ${batch}.status = 'running' AND ${batch}.window_open)`
+
+/** SQL condition: the device of job `job` may take it: its batch delivers, and the good moment that it waits for has come. */
 export const handsOutSql = (job: string, batch: string): string =>
-  `((${batch}.id IS NULL OR ${batch}.status = 'running' AND ${batch}.window_open) AND ${heldBecauseSql(job, batch)} IS NULL)`
+  `(${batchDeliversSql(batch)} AND ${heldBecauseSql(job, batch)} IS NULL)`

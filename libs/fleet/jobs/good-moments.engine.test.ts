@@ -291,6 +291,13 @@ test('a batch counts the jobs that are held, by reason', async () => {
   expect((await batch.read()).held).toBe(3)
 })
 
+test('a router whose batch is paused does not wait for a good moment', async () => {
+  const batch = await newBatch(1, good)
+  expect(await batch.asks()).toBe(false)
+  await pauseBatch(batch.ctx, batch.reference)
+  expect(await batch.asks()).toBeUndefined()
+})
+
 test('a stage of a rollout waits for the moments of its devices', async () => {
   const batch = await newBatch(3, good, { rollout: { canary: 1 } })
   expect(await batch.read()).toMatchObject({ counts: { dispatched: 1, queued: 2 }, held: 1 })

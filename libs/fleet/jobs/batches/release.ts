@@ -163,7 +163,8 @@ async function releaseJobs(
 ): Promise<ReleasedJobs> {
   const { rows } = await connection.query<ReleasedJobs>(
     `WITH released AS (
-       UPDATE job SET hold = NULL, enqueued_at = NULL, expires_at = CASE WHEN $4 THEN $3::timestamptz ELSE $3::timestamptz + lifetime_s * interval '1 second' END
+       UPDATE job SET hold = NULL, enqueued_at = NULL,
+         expires_at = $3::timestamptz + CASE WHEN $4 THEN 0 ELSE lifetime_s END * interval '1 second'
        WHERE id IN (
          SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
          WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
