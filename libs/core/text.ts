@@ -20,3 +20,6 @@ export function storableJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), storableJson(inner)]))
 }
+
+/** Names have no control characters when they are stored. This keeps every header and line on one line all the same. */
+export const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')

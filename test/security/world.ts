@@ -1,4 +1,4 @@
-import { reportMailServer } from '#alerts/addresses/mail-server'
+import { reportMailServer } from '#mail/mail-server'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import type { TestControlPlane } from '#test/control-plane'
 

@@ -1,9 +1,9 @@
 import { type AlertAddress, addressColumns } from '#alerts/addresses/address'
-import { hasMailServerSql } from '#alerts/addresses/mail-server'
 import { conflict, notFound, ServiceError } from '#core/errors'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { createObject } from '#fleet/verbs'
+import { hasMailServerSql } from '#mail/mail-server'
 import { queryEntities, queryEntity } from '#postgres/entities'
 
 /** A test can be sent again after this time. */

@@ -1,6 +1,7 @@
 import type { ChatKind } from '#alerts/chat/channel'
 import type { Alert } from '#alerts/inbox/alert'
-import { type NotifiedAlert, nameOf, onOneLine, sentenceOf } from '#alerts/inbox/sentence'
+import { type NotifiedAlert, nameOf, sentenceOf } from '#alerts/inbox/sentence'
+import { onOneLine } from '#core/text'
 
 /** A message to a chat channel: a title, lines of text, and a link to the page. None of them is markup. */
 export type ChatText = { title: string; severity: Alert['severity']; lines: readonly string[]; link: string }

@@ -1,4 +1,5 @@
 import type { Alert } from '#alerts/inbox/alert'
+import { onOneLine } from '#core/text'
 import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
@@ -48,6 +49,3 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string
       return `${measured.megabytes} MB used ${from}`
   }
 }
-
-/** Names have no control characters when they are stored. This keeps every header and line on one line all the same. */
-export const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')

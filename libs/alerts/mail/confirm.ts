@@ -1,10 +1,9 @@
 import { issueAddressLink } from '#alerts/addresses/links'
-import type { MailWorker } from '#alerts/mail/deliver'
-import { mailLeaseMs, mailRetryDelaysMs } from '#alerts/mail/deliver'
 import { confirmationText } from '#alerts/mail/message'
-import { nextQuotaMs, releaseQuota, withinQuota } from '#alerts/mail/quota'
 import { newId } from '#core/ids'
 import { systemTransaction } from '#fleet/tenant'
+import { nextQuotaMs, releaseQuota, withinQuota } from '#mail/quota'
+import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#mail/worker'
 import type { Connection } from '#postgres/pool'
 
 const messagesPerRound = 20

@@ -2,14 +2,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { Secret } from '#core/secret'
+import { createMailer, type Mailer } from '#mail/mailer'
+import { mailRetryDelaysMs } from '#mail/worker'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { recordedRounds } from '#test/recorded-rounds'
 import { startSmtp, type TestSmtp } from '#test/smtp'
-import { mailRetryDelaysMs, sendMails } from './deliver.ts'
-import { createMailer, type Mailer } from './mailer.ts'
+import { sendMails } from './deliver.ts'
 
 let database: TestDatabase
 let pool: OwnedPool

@@ -1,8 +1,6 @@
 import { issueAddressLink } from '#alerts/addresses/links'
 import { readNotified } from '#alerts/inbox/sentence'
-import type { Mailer } from '#alerts/mail/mailer'
 import { type AlertMail, mailText } from '#alerts/mail/message'
-import { nextQuotaMs, releaseQuota, withinQuota } from '#alerts/mail/quota'
 import {
   messagesPerTurn,
   postponeMessages,
@@ -11,29 +9,12 @@ import {
   storeSent,
   withoutQuiet,
 } from '#alerts/messages/turns'
-import type { Clock } from '#core/clock'
 import type { FairRounds } from '#core/fair-rounds'
 import type { Window } from '#fleet/jobs/model/schedule'
-import type { Plans } from '#fleet/organizations/plans'
-import type { Connection, Pool } from '#postgres/pool'
+import { nextQuotaMs, releaseQuota, withinQuota } from '#mail/quota'
+import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#mail/worker'
+import type { Connection } from '#postgres/pool'
 
-export type MailWorker = { pool: Pool; plans: Plans; clock: Clock; mailer: Mailer }
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-
-/** The delay after each failed attempt. After the last one, the message is given up. */
-export const mailRetryDelaysMs: readonly number[] = [
-  minuteMs,
-  5 * minuteMs,
-  15 * minuteMs,
-  hourMs,
-  3 * hourMs,
-  6 * hourMs,
-]
-
-/** Longer than an attempt can take. A message whose worker died is due again after this time. */
-export const mailLeaseMs = 5 * minuteMs
 // How long the reader of a message can refuse further ones with its link.
 const refusalDays = 60
 

@@ -1,5 +1,6 @@
 import type { Alert } from '#alerts/inbox/alert'
-import { type NotifiedAlert, nameOf, onOneLine, sentenceOf } from '#alerts/inbox/sentence'
+import { type NotifiedAlert, nameOf, sentenceOf } from '#alerts/inbox/sentence'
+import { onOneLine } from '#core/text'
 
 /** A message about the alerts of one rule. `count`: all of them; `alerts`: the first. */
 export type AlertMail = {

@@ -1,8 +1,8 @@
-import { type MailWorker, mailLeaseMs } from '#alerts/mail/deliver'
 import { testMailText } from '#alerts/mail/message'
-import { releaseQuota, withinQuota } from '#alerts/mail/quota'
 import { newId } from '#core/ids'
 import { systemTransaction } from '#fleet/tenant'
+import { releaseQuota, withinQuota } from '#mail/quota'
+import { type MailWorker, mailLeaseMs } from '#mail/worker'
 import type { Connection } from '#postgres/pool'
 
 const messagesPerRound = 20

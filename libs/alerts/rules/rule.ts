@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { unconfirmedEmailSchema, unconfirmedEmailsSql } from '#alerts/addresses/address'
-import { hasMailServerSql } from '#alerts/addresses/mail-server'
 import { conditionJson, conditionSchema, conditionValues, severities } from '#alerts/rules/condition'
 import { notFound } from '#core/errors'
 import { instantOut, text, uuid } from '#core/schemas'
 import type { Scope } from '#fleet/access/scopes'
 import { windowSchema } from '#fleet/jobs/model/schedule'
+import { hasMailServerSql } from '#mail/mail-server'
 import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
