@@ -3,7 +3,9 @@ import type { Route } from './http/route.ts'
 import { apiKeyRoutes } from './routes/access/api-keys.ts'
 import { authRoutes } from './routes/access/auth.ts'
 import { enrollmentKeyRoutes } from './routes/access/enrollment-keys.ts'
+import { invitationRoutes } from './routes/access/invitations.ts'
 import { oidcRoutes } from './routes/access/oidc.ts'
+import { peopleRoutes } from './routes/access/people.ts'
 import { sessionRoutes } from './routes/access/sessions.ts'
 import { signInRoutes } from './routes/access/sign-in.ts'
 import { adapterRoutes } from './routes/adapters/adapters.ts'
@@ -55,6 +57,8 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...enrollmentKeyRoutes,
   ...authRoutes,
+  ...peopleRoutes,
+  ...invitationRoutes,
   ...signInRoutes,
   ...sessionRoutes,
   ...oidcRoutes,

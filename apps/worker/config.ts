@@ -35,7 +35,7 @@ export const configSchema = z.object({
     .transform((text) => new Secret(text))
     .optional()
     .describe(
-      'The mail server for e-mail about alerts: `smtps://user:password@host:465`, or `smtp://…:587`. Set it together with `MAIL_FROM`. Default: no e-mail.',
+      'The mail server for e-mail about alerts, invitations and sign-in links: `smtps://user:password@host:465`, or `smtp://…:587`. Set it together with `MAIL_FROM`. Default: no e-mail.',
     ),
   MAIL_FROM: z.string().includes('@').optional().describe('The sender of e-mail: an address, or `Name <address>`.'),
   /** Default: the plans that are part of the service. */

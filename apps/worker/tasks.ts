@@ -17,8 +17,9 @@ import { deleteExpired } from '#fleet/retention'
 import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
 import { compareDueRadios } from '#fleet-map/radio-health/run'
-import { reportMailServer } from '#mail/mail-server'
-import type { MailWorker } from '#mail/worker'
+import { reportMailServer } from '#messages/mail-server'
+import type { MailWorker } from '#messages/mail-worker'
+import { sendInvitations, sendSignInMails } from '#people/send-mails'
 import type { QuestdbSql } from '#questdb/server/sql'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
@@ -85,6 +86,8 @@ const mailTasks = (mail: MailWorker): PeriodicTask[] => [
   { name: 'send_alert_mail', everyMs: 2_000, run: (rounds) => sendMails(mail, rounds) },
   { name: 'send_alert_confirmations', everyMs: 2_000, run: () => sendConfirmations(mail) },
   { name: 'send_test_mail', everyMs: 1_000, run: () => sendTestMails(mail) },
+  { name: 'send_invitations', everyMs: 2_000, run: (rounds) => sendInvitations(mail, rounds) },
+  { name: 'send_sign_in_links', everyMs: 1_000, run: (rounds) => sendSignInMails(mail, rounds) },
   { name: 'report_mail_server', everyMs: minuteMs, run: () => reportMailServer(mail.pool) },
 ]
 

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 
 /**
  * The kinds of tokens: API keys of integrations, device tokens of routers, enrollment keys, the links and cookies with
- * which people sign in, and the links with which they confirm an address for alerts.
+ * which people sign in, the links with which they confirm an address for alerts, and those of invitations.
  */
-type TokenPrefix = 'flk' | 'fld' | 'fle' | 'fll' | 'fls' | 'fla'
+type TokenPrefix = 'flk' | 'fld' | 'fle' | 'fll' | 'fls' | 'fla' | 'fli'
 
 type IssuedToken = { id: string; token: string; hash: Buffer }
 
@@ -30,7 +30,7 @@ export function issueToken(prefix: TokenPrefix): IssuedToken {
   return { id, token, hash: hashToken(token) }
 }
 
-const tokenPattern = /^(flk|fld|fle|fll|fls|fla)_([0-9a-f]{16})_[0-9a-f]{64}_([0-9a-f]{6})$/
+const tokenPattern = /^(flk|fld|fle|fll|fls|fla|fli)_([0-9a-f]{16})_[0-9a-f]{64}_([0-9a-f]{6})$/
 
 /** Returns the kind and the public id of a token, or undefined when its form or checksum is wrong. */
 export function parseToken(token: string): { prefix: TokenPrefix; id: string } | undefined {

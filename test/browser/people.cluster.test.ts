@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
 import { isOnCluster, type ProductProcess, startProductProcess } from '#test/product-process'
+import { startSmtp, type TestSmtp } from '#test/smtp'
 import { freePort } from '../../apps/stack/engines/process.ts'
 import { violations } from './axe.ts'
 import { serveBelow } from './path-prefix.ts'
@@ -23,20 +24,25 @@ const run = promisify(execFile)
 
 let provider: TestIdentityProvider
 let product: ProductProcess
+let smtp: TestSmtp
 const users: Record<string, Record<string, unknown>> = {}
 const openPage = browserPages({
   start: async () => {
     const port = await freePort()
+    smtp = await startSmtp()
     provider = await startIdentityProvider(`http://127.0.0.1:${port}`, users)
     const options = ['--no-demo', '--port', String(port), ...(isOnCluster ? ['--cluster'] : [])]
     product = await startProductProcess(options, {
       ...provider.environment,
       OIDC_PROVIDER_NAME: 'Example login',
+      SMTP_URL: smtp.smtpUrl.reveal(),
+      MAIL_FROM: 'Routerfleet <fleet@example.com>',
     })
   },
   stop: async () => {
     await product?.stop()
     provider?.close()
+    await smtp?.close()
   },
 })
 const open = async (address: string, options?: ReaderOptions): Promise<Page> => (await openPage(address, options)).page
@@ -292,6 +298,63 @@ test('says why an export is not complete', async () => {
   }
 })
 
+/** The link of the newest message with this subject, whose lines the encoding breaks. */
+async function linkInMessage(subject: string): Promise<string> {
+  const newest = () => smtp.received.findLast((message) => message.subject === subject)
+  await expect.poll(newest, { timeout: minute }).toBeDefined()
+  const text = (newest()?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  return /http:\S+link=\w+/.exec(text)?.[0] ?? ''
+}
+
+test('invites a colleague, who joins, signs in again by e-mail, and is removed', async () => {
+  const org = await newOrganization('Harbour tugs')
+  await call('POST', `/orgs/${org}/groups`, { name: 'Tugs of the north' })
+  const administrator = await signedIn()
+  await administrator.evaluate(`location.hash = '#/settings?section=people&org=${org}'`)
+  await administrator.getByRole('button', { name: 'Invite a person' }).click()
+  const dialog = administrator.getByRole('dialog', { name: 'Invite a person' })
+  await dialog.getByLabel('E-mail address').fill('Grace@example.com')
+  await dialog.getByLabel('Role').selectOption({ label: 'Operator: also changes devices and runs jobs' })
+  await dialog.getByRole('button', { name: 'Invite', exact: true }).click()
+  await administrator.getByText('The invitation is on its way to grace@example.com.').waitFor()
+  await administrator
+    .getByRole('table', { name: 'Invitations' })
+    .getByText('grace@example.com', { exact: true })
+    .waitFor()
+
+  const colleague = await open(await linkInMessage('Invitation to Harbour tugs'), { expectedStatuses: [401, 403] })
+  await colleague.getByRole('heading', { name: 'Join Harbour tugs' }).waitFor()
+  expect(await violations(colleague)).toEqual([])
+  expect(colleague.url()).not.toContain('fli_')
+  await colleague.getByLabel('Your name').fill('Grace Hopper')
+  await colleague.getByRole('button', { name: 'Join' }).click()
+  await colleague.getByRole('link', { name: 'Groups', exact: true }).click()
+  await colleague.getByRole('link', { name: 'Tugs of the north' }).waitFor()
+  await colleague.getByRole('button', { name: /^Account/ }).click()
+  await colleague.getByRole('region', { name: 'Account' }).getByText('Grace Hopper').waitFor()
+  await colleague.getByRole('button', { name: 'Sign out' }).click()
+
+  await colleague.getByLabel('E-mail address').fill('grace@example.com')
+  await colleague.getByRole('button', { name: 'Send me a sign-in link' }).click()
+  await colleague.getByRole('status').getByText('If grace@example.com belongs to a person').waitFor()
+  const again = await open(await linkInMessage('Your sign-in link'), { expectedStatuses: [401] })
+  await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await again.getByRole('button', { name: /^Account/ }).waitFor()
+
+  await administrator.reload()
+  const people = administrator.getByRole('table', { name: 'People' })
+  await people
+    .getByRole('row', { name: /Grace Hopper/ })
+    .getByText('Operator')
+    .waitFor()
+  expect(await violations(administrator)).toEqual([])
+  await people.getByRole('button', { name: 'Remove Grace Hopper' }).click()
+  await administrator.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await administrator.getByText('Nobody has joined yet').waitFor()
+  await again.getByRole('link', { name: 'Devices', exact: true }).click()
+  await again.getByRole('alert').getByText('Your session has ended').waitFor({ timeout: minute })
+})
+
 test('explains why the identity provider’s user has no access', async () => {
   users.nina = { name: 'Nina Nobody' }
   const page = await open(product.access.baseUrl, { otherOrigins: [provider.issuer] })
@@ -393,6 +456,7 @@ test.for(['dark', 'light'] as const)(
     await page.getByRole('link', { name: 'Settings' }).click()
     for (const [id, sight] of [
       ['organization', 'Devices in use'],
+      ['people', 'People'],
       ['api-keys', 'API keys'],
       ['enrollment-keys', 'Enrollment keys'],
       ['webhooks', 'Webhooks'],

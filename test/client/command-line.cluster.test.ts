@@ -71,6 +71,24 @@ test('profiles are in a file that only the user can read', async () => {
   expect(stdout).not.toContain(service.adminKey)
 })
 
+test('a person is invited, changed and removed', async () => {
+  const { stdout: org } = await shell('routerfleet orgs create People --plan pro', asAdmin())
+  const run = (command: string) => shell(`routerfleet people ${command} --org ${org.trim()}`, asAdmin())
+  const { stdout: link } = await run('invite Ada@example.com --role viewer')
+  expect(link).toMatch(/#\/invitation\?link=fli_/)
+  expect((await run('list')).stdout).toMatch(/\(invited\) +ada@example\.com +viewer/)
+  await fetch(`${service.url}/auth/invitation-acceptances`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-routerfleet-page': '1' },
+    body: JSON.stringify({ link: link.trim().split('link=')[1], name: 'Ada Byron' }),
+  })
+  expect(await run('set-role ada@example.com --role operator')).toMatchObject({ stdout: 'Ada Byron is operator.\n' })
+  expect((await run('list')).stdout).toMatch(/Ada Byron +ada@example\.com +operator/)
+  expect(await run('remove ada@example.com')).toMatchObject({ code: 0 })
+  expect(await run('remove ada@example.com')).toMatchObject({ code: 4, stderr: expect.stringContaining('no person') })
+  expect(await run('set-role ada@example.com --role owner')).toMatchObject({ code: 2 })
+})
+
 describe('an import', () => {
   test('prints tokens, and what failed with the row', async () => {
     const { stdout: org } = await shell('routerfleet orgs create Imports --plan pro', asAdmin())

@@ -22,6 +22,7 @@ const limitOf: Record<string, LimitName> = {
   'POST /orgs/{orgId}/groups': 'groups',
   'POST /orgs/{orgId}/groups/{id}/members': 'groupMembers',
   'POST /orgs/{orgId}/places': 'places',
+  'POST /orgs/{orgId}/invitations': 'people',
   'POST /orgs/{orgId}/configs': 'profiles',
   'POST /orgs/{orgId}/firmware': 'firmwareImages',
   'POST /orgs/{orgId}/alert-rules': 'alertRules',
@@ -56,6 +57,7 @@ const withoutLimit: Record<string, string> = {
   'POST /orgs/{orgId}/webhooks/{id}/test': 'Deliveries are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': changes,
   'POST /orgs/{orgId}/radio-health-runs': 'An organization has one at a time.',
+  'POST /orgs/{orgId}/people/{id}/sign-in-links': 'Links are deleted after a day.',
   'POST /fleet/forecast': 'It stores nothing.',
 }
 
@@ -91,6 +93,7 @@ function nthBody(name: string, n: number): unknown {
   const json = entries[name]?.json?.(world) as Record<string, unknown> | undefined
   return {
     ...json,
+    ...(json && 'email' in json ? { email: `${n}-${json.email}` } : {}),
     ...(json && 'name' in json ? { name: `${json.name} ${n}` } : {}),
     ...(json && 'sha256' in json ? { sha256: n.toString(16).padStart(64, 'e') } : {}),
     ...(json && 'deviceIds' in json ? { deviceIds: [deviceIds[n % deviceIds.length]] } : {}),

@@ -1,5 +1,5 @@
-import { reportMailServer } from '#mail/mail-server'
 import { evaluateStored } from '#alerts/evaluation/stored'
+import { reportMailServer } from '#messages/mail-server'
 import type { TestControlPlane } from '#test/control-plane'
 
 /** One organization with one of everything, whose ids other callers then try. */
@@ -21,6 +21,8 @@ export type World = {
   webhookId: string
   deliveryId: string
   sessionId: string
+  personId: string
+  invitationId: string
   jobId: string
   batchId: string
   firmwareImageId: string
@@ -58,6 +60,11 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
      SELECT $1, address, 'confirmed', 'link' FROM unnest('{known@example.com,other@example.com}'::text[]) AS address`,
     [orgId],
   )
+  // The link of an invitation is shown while there is no mail server.
+  await api.services.pool.query('DELETE FROM mail_server')
+  const { url } = await post(`/orgs/${orgId}/invitations`, { email: 'ada@example.com', role: 'viewer' })
+  const personId = await join(api, url)
+  const invitationId = (await post(`/orgs/${orgId}/invitations`, { email: 'bob@example.com', role: 'viewer' })).id
   await reportMailServer(api.services.pool)
   const chat = { name: 'Shift', kind: 'slack', url: 'https://hooks.slack.com/services/T0/B0/X' }
   const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
@@ -79,6 +86,8 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     webhookId,
     deliveryId: (await post(`/orgs/${orgId}/webhooks/${webhookId}/test`, {})).id,
     sessionId: await signIn(api, key),
+    personId,
+    invitationId,
     alertRuleId,
     alertId: await openAlert(api, alertRuleId, deviceId),
     chatChannelId: (await post(`/orgs/${orgId}/chat-channels`, chat)).id,
@@ -94,6 +103,14 @@ async function signIn(api: TestControlPlane, key: string): Promise<string> {
   const { url } = (await api.call('POST', '/auth/sign-in-links', { token: key })).body
   const json = { link: new URL(url).hash.split('link=')[1] }
   return (await api.call('POST', '/auth/session', { json, headers: { 'x-routerfleet-page': '1' } })).body.sessionId
+}
+
+/** Joins with the link of an invitation. Returns the id of the person. */
+async function join(api: TestControlPlane, url: string): Promise<string> {
+  const json = { link: new URL(url).hash.split('link=')[1], name: 'Ada' }
+  const headers = { 'x-routerfleet-page': '1' }
+  const { id } = (await api.call('POST', '/auth/invitation-acceptances', { json, headers })).body
+  return id.slice('person:'.length)
 }
 
 /** Opens an alert as a round of the worker does. */

@@ -22,7 +22,7 @@ export type Authenticator = {
   authenticate(authorization: string | undefined, address?: string): Promise<Principal>
   /** The principal of the cookie of a sign-in session. Throws like `authenticate`. */
   authenticateSession(token: string, address?: string): Promise<Principal>
-  /** Removes a key or session, or all, from the cache, so that the next request reads the database. */
+  /** Removes a key, a session, the sessions of a person, or all, from the cache, so that the next request reads the database. */
   forget(id?: string): void
 }
 

@@ -18,7 +18,7 @@ export type KeyDirectory = {
   byToken(token: string, address?: string): Promise<FoundKey | undefined>
   byId(id: string, address?: string): Promise<FoundKey | undefined>
   bySession(token: string, address?: string): Promise<FoundKey | undefined>
-  /** Removes a key or session, or all, from the cache, so that the next request reads the database. */
+  /** Removes a key, a session, the sessions of a person, or all, from the cache, so that the next request reads the database. */
   forget(id?: string): void
 }
 
@@ -77,9 +77,10 @@ export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDi
         return lookup
       },
       forget(changedId: string | undefined): void {
-        for (const [name, { id, principal }] of known.entries()) {
-          // The session of a key has the key's scopes.
-          if (changedId === undefined || id === changedId || principal.id === `key:${changedId}`) known.delete(name)
+        for (const [name, { id, personId, principal }] of known.entries()) {
+          // The session of a key has the key's scopes, and that of a person the person's roles.
+          const changed = id === changedId || personId === changedId || principal.id === `key:${changedId}`
+          if (changedId === undefined || changed) known.delete(name)
         }
         if (changedId === undefined) unknown.clear()
       },

@@ -2,6 +2,7 @@
 export const tagDescriptions = {
   Organizations: 'Customers of the service, their subscriptions, their use of it, and the record of their changes.',
   Access: 'API keys for integrations, enrollment keys for routers, and access tokens.',
+  People: 'Who works with an organization, in which role, and invitations.',
   'Sign-in': 'Sessions of people in the web page, by a link, an API key or an OpenID provider.',
   Devices: 'The registry of routers: single devices, import, export and transfer between organizations.',
   Groups: 'Groups of devices: explicit members, and all devices with a tag.',

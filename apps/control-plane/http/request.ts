@@ -156,6 +156,7 @@ const nouns: Record<string, string> = {
   'chat-channels': 'chat channel',
   firmware: 'firmware image',
   views: 'saved view',
+  people: 'person',
   tokens: 'device token',
   deliveries: 'delivery',
 }

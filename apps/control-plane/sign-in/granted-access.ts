@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { StatedGrants } from '#fleet/access/user-principal'
+import { mergeGrants, type StatedGrants } from '#fleet/access/user-principal'
 
 const grantsSchema = z.record(z.string(), z.array(z.string()))
 
@@ -24,14 +24,8 @@ export function grantedAccess(
   const groups = namesSchema.safeParse(claims[groupsClaim])
   const roles = new Map(Object.entries(groupRoles))
   const assigned = (groups.data ?? []).flatMap((group) => [roles.get(group) ?? {}])
-  const grants = new Map<string, string[]>()
-  for (const one of [listed.data ?? {}, ...assigned]) {
-    if (one === 'platform') continue
-    for (const [organizationId, words] of Object.entries(one)) {
-      grants.set(organizationId, [...(grants.get(organizationId) ?? []), ...words])
-    }
-  }
-  return { grants: Object.fromEntries(grants), platform: assigned.includes('platform') }
+  const grants = mergeGrants(listed.data ?? {}, ...assigned.filter((one) => one !== 'platform'))
+  return { grants, platform: assigned.includes('platform') }
 }
 
 /** The name of a user, for the page and for lists. */

@@ -1,5 +1,6 @@
 import { errorText } from '#core/error-text'
 import { type Repeating, repeat } from '#core/schedule'
+import { rolesOfPerson } from '#fleet/access/person-principal'
 import {
   confirmSession,
   type DueSession,
@@ -7,7 +8,7 @@ import {
   keepTokens,
   takeDueSessions,
 } from '#fleet/access/session-checks'
-import { userPrincipal } from '#fleet/access/user-principal'
+import { mergeGrants, userPrincipal } from '#fleet/access/user-principal'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
@@ -45,7 +46,10 @@ export function startSessionChecks(parts: Parts): Repeating {
   return repeat(lookEveryMs, round, fail)
 }
 
-async function check({ pool, plans, provider, claimNames, seal }: Parts, { id, tokens }: DueSession): Promise<void> {
+async function check(
+  { pool, plans, provider, claimNames, seal }: Parts,
+  { id, tokens, personId }: DueSession,
+): Promise<void> {
   const opened = await seal.open(tokens)
   // During a rotation of the master secret, another control plane may know the one with which they are encrypted.
   if (!opened) throw new Error('The tokens of a session are encrypted with another CONFIG_SECRETS_KEY.')
@@ -56,7 +60,8 @@ async function check({ pool, plans, provider, claimNames, seal }: Parts, { id, t
     if (renewed.tokens.refreshToken !== opened.refreshToken) await keepTokens(pool, session)
     const claims = await renewed.claims()
     const user = { name: displayName(claims), ...grantedAccess(claims, claimNames) }
-    const principal = await userPrincipal({ db: pool, plans }, { id: '', ...user })
+    const grants = mergeGrants(user.grants, await rolesOfPerson(pool, personId))
+    const principal = await userPrincipal({ db: pool, plans }, { id: '', ...user, grants })
     if (!principal.platform && principal.grants.size === 0) throw new AccessRefusedError('The user has no access now.')
     await confirmSession(pool, { ...session, ...user })
   } catch (error) {

@@ -31,11 +31,13 @@ const views: Record<string, () => preact.JSX.Element> = {
   connect: lazyView(async () => (await import('./views/connect/connect.tsx')).ConnectView),
 }
 
+const Invitation = lazyView(async () => (await import('./views/sign-in/invitation.tsx')).InvitationView)
 const AlertMail = lazyView(async () => (await import('./views/sign-in/alert-mail.tsx')).AlertMailView)
 
 function App() {
   // Whoever receives a message about alerts needs no access to the service.
   if (place.value.view === 'alert-mail') return <AlertMail />
+  if (place.value.view === 'invitation') return <Invitation />
   if (place.value.view === 'sign-in') return <SignIn />
   // Until the service has answered, the page cannot know whether somebody is signed in.
   if (!isSignedIn.value) return sessionCaller.value === undefined ? null : <SignIn />

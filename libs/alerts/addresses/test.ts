@@ -3,7 +3,7 @@ import { conflict, notFound, ServiceError } from '#core/errors'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { createObject } from '#fleet/verbs'
-import { hasMailServerSql } from '#mail/mail-server'
+import { hasMailServerSql } from '#messages/mail-server'
 import { queryEntities, queryEntity } from '#postgres/entities'
 
 /** A test can be sent again after this time. */

@@ -2,20 +2,13 @@ import { type ChatKind, channelUrlPlace } from '#alerts/chat/channel'
 import { alertsText, bodyFor, testText } from '#alerts/chat/format'
 import type { Alert } from '#alerts/inbox/alert'
 import { readNotified } from '#alerts/inbox/sentence'
-import {
-  messagesPerTurn,
-  postponeMessages,
-  sendInTurns,
-  storeFailure,
-  storeSent,
-  withoutQuiet,
-} from '#alerts/messages/turns'
 import type { Clock } from '#core/clock'
 import type { FairRounds } from '#core/fair-rounds'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Window } from '#fleet/jobs/model/schedule'
 import type { GuardedPost, PostOutcome } from '#fleet/webhooks/guarded-post'
+import { messagesPerTurn, postponeMessages, sendInTurns, storeFailure, storeSent, withoutQuiet } from '#messages/turns'
 import type { Connection, Pool } from '#postgres/pool'
 
 export type ChatWorker = { pool: Pool; keyring: Keyring; clock: Clock; sender: GuardedPost }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { alertKinds, severities } from '#alerts/rules/condition'
 import { instantOut, uuid } from '#core/schemas'
+import { actorNameSql } from '#fleet/audit/actor-names'
 
 export const alertStates = ['open', 'acknowledged', 'closed'] as const
 
@@ -33,9 +34,11 @@ export const alertSchema = z
       .record(z.string(), z.unknown())
       .describe('What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`.'),
     acknowledgedAt: instantOut().nullable(),
-    acknowledgedBy: z.string().nullable().describe('`key:…` or `user:…`.'),
+    acknowledgedBy: z.string().nullable().describe('`key:…`, `person:…` or `user:…`.'),
+    acknowledgedByName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
     closedAt: instantOut().nullable(),
-    closedBy: z.string().nullable().describe('`key:…`, `user:…` or `system`.'),
+    closedBy: z.string().nullable().describe('`key:…`, `person:…`, `user:…` or `system`.'),
+    closedByName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
     closeReason: z.enum(closeReasons).nullable(),
     comment: z.string().nullable().describe('What a person wrote about the alert.'),
     assignee: z.string().nullable().describe('Who takes care of the alert, as a person wrote it.'),
@@ -50,7 +53,8 @@ export const alertColumns = `a.id, a.organization_id AS "organizationId", a.rule
   a.severity, a.state, a.device_id AS "deviceId",
   (SELECT name FROM device WHERE device.id = a.device_id AND device.organization_id = a.organization_id) AS "deviceName",
   a.since, a.opened_at AS "openedAt", a.measured, a.acknowledged_at AS "acknowledgedAt", a.acknowledged_by AS "acknowledgedBy",
-  a.closed_at AS "closedAt", a.closed_by AS "closedBy", a.close_reason AS "closeReason", a.ended_at AS "endedAt",
+  ${actorNameSql('a.organization_id', 'a.acknowledged_by')} AS "acknowledgedByName",
+  a.closed_at AS "closedAt", a.closed_by AS "closedBy", ${actorNameSql('a.organization_id', 'a.closed_by')} AS "closedByName", a.close_reason AS "closeReason", a.ended_at AS "endedAt",
   a.comment, a.assignee`
 
 /** An alert that was written, which webhooks receive if its rule notifies them. */

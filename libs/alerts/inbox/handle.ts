@@ -2,6 +2,7 @@ import { type Alert, type WrittenAlert, writtenColumns } from '#alerts/inbox/ale
 import { publishAlerts } from '#alerts/inbox/publish'
 import { type AlertReference, alertAccess, readAlert } from '#alerts/inbox/read'
 import { conflict } from '#core/errors'
+import { rememberCaller } from '#fleet/audit/actor-names'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { withObject } from '#fleet/verbs'
@@ -79,6 +80,7 @@ export async function writeHandled(
   { organizationId, alertIds, handling, notes: { comment, assignee } }: HandledAlerts,
 ): Promise<WrittenAlert[]> {
   if (alertIds.length === 0) return []
+  await rememberCaller(connection, ctx.principal, organizationId)
   const written = await queryEntities<WrittenAlert>(
     connection,
     `UPDATE alert a SET comment = CASE WHEN $comments THEN $comment ELSE a.comment END,

@@ -2,8 +2,8 @@ import { issueAddressLink } from '#alerts/addresses/links'
 import { confirmationText } from '#alerts/mail/message'
 import { newId } from '#core/ids'
 import { systemTransaction } from '#fleet/tenant'
-import { nextQuotaMs, releaseQuota, withinQuota } from '#mail/quota'
-import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#mail/worker'
+import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#messages/mail-worker'
+import { nextQuotaMs, releaseQuota, withinQuota } from '#messages/quota'
 import type { Connection } from '#postgres/pool'
 
 const messagesPerRound = 20

@@ -1,18 +1,11 @@
 import { issueAddressLink } from '#alerts/addresses/links'
 import { readNotified } from '#alerts/inbox/sentence'
 import { type AlertMail, mailText } from '#alerts/mail/message'
-import {
-  messagesPerTurn,
-  postponeMessages,
-  sendInTurns,
-  storeFailure,
-  storeSent,
-  withoutQuiet,
-} from '#alerts/messages/turns'
 import type { FairRounds } from '#core/fair-rounds'
 import type { Window } from '#fleet/jobs/model/schedule'
-import { nextQuotaMs, releaseQuota, withinQuota } from '#mail/quota'
-import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#mail/worker'
+import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#messages/mail-worker'
+import { nextQuotaMs, releaseQuota, withinQuota } from '#messages/quota'
+import { messagesPerTurn, postponeMessages, sendInTurns, storeFailure, storeSent, withoutQuiet } from '#messages/turns'
 import type { Connection } from '#postgres/pool'
 
 // How long the reader of a message can refuse further ones with its link.

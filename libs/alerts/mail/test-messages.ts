@@ -1,8 +1,8 @@
 import { testMailText } from '#alerts/mail/message'
 import { newId } from '#core/ids'
 import { systemTransaction } from '#fleet/tenant'
-import { releaseQuota, withinQuota } from '#mail/quota'
-import { type MailWorker, mailLeaseMs } from '#mail/worker'
+import { type MailWorker, mailLeaseMs } from '#messages/mail-worker'
+import { releaseQuota, withinQuota } from '#messages/quota'
 import type { Connection } from '#postgres/pool'
 
 const messagesPerRound = 20

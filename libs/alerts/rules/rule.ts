@@ -5,7 +5,7 @@ import { notFound } from '#core/errors'
 import { instantOut, text, uuid } from '#core/schemas'
 import type { Scope } from '#fleet/access/scopes'
 import { windowSchema } from '#fleet/jobs/model/schedule'
-import { hasMailServerSql } from '#mail/mail-server'
+import { hasMailServerSql } from '#messages/mail-server'
 import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 

@@ -5,6 +5,7 @@ import { issueToken } from '#core/tokens'
 import { authorizeFound } from '#fleet/access/authorize-object'
 import { authorize, holds } from '#fleet/access/principal'
 import { roleNames, roleWith, type Scope, scopes } from '#fleet/access/scopes'
+import { rememberActors } from '#fleet/audit/actor-names'
 import { auditCaller, auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireWithinLimit } from '#fleet/organizations/limits'
@@ -107,6 +108,10 @@ async function insertKey(
       granted,
     ])
   }
+  await rememberActors(
+    connection,
+    [...grants.keys()].map((organizationId) => ({ organizationId, actor: `key:${id}`, name })),
+  )
   return { id, name, scopes: [...(grants.get(home) ?? [])], key: token }
 }
 

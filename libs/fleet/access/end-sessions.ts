@@ -58,6 +58,7 @@ export async function endAnySession(ctx: FleetContext, { sessionId }: { sessionI
     const { rows } = await connection.query<{ principalId: string; organizationIds: string[] }>(
       `DELETE FROM sign_in_session s WHERE s.id = $1 RETURNING s.principal_id AS "principalId", ARRAY(
          SELECT g.organization_id::text FROM api_key_grant g WHERE g.api_key_id = s.api_key_id
+         UNION SELECT r.organization_id::text FROM person_role r WHERE r.person_id = s.person_id
          UNION SELECT granted FROM jsonb_object_keys(s.user_grants) AS granted) AS "organizationIds"`,
       [isUuid(sessionId) ? sessionId : null],
     )

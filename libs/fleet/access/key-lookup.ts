@@ -19,7 +19,8 @@ type StoredKey = {
 
 export type KeySource = { db: Queryable; plans: Plans }
 
-export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
+/** `personId`: the person whose roles the session has. */
+export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null; personId?: string }
 
 const selectKey = `
   SELECT k.id, k.name, k.token_hash AS "tokenHash", k.platform, k.organization_id AS "organizationId", o.plan, k.expires_at AS "expiresAt",

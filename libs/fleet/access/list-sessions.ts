@@ -18,8 +18,8 @@ export const sessionSchema = z
 
 export const organizationSessionSchema = sessionSchema
   .extend({
-    principalId: z.string().describe('`key:…` or `user:…`, as in audit records.'),
-    name: z.string().nullable().describe('The name of the API key or of the user.'),
+    principalId: z.string().describe('`key:…`, `person:…` or `user:…`, as in audit records.'),
+    name: z.string().nullable().describe('The name of the API key, the person or the user.'),
   })
   .meta({ id: 'OrganizationSession' })
 
@@ -29,12 +29,13 @@ export const platformSessionSchema = organizationSessionSchema
 
 const columns = `s.id, s.id IS NOT DISTINCT FROM $current::uuid AS current, s.user_agent AS "userAgent",
   s.created_at AS "createdAt", u.last_used_at AS "lastUsedAt", s.expires_at AS "expiresAt"`
-const organizationColumns = `${columns}, s.principal_id AS "principalId", coalesce(k.name, s.user_name) AS name`
+const organizationColumns = `${columns}, s.principal_id AS "principalId", coalesce(k.name, s.user_name, p.name) AS name`
 const isPlatform = '(s.user_platform OR coalesce(k.platform, false))'
 
-/** SQL condition: the session `s` is of an own key of `$organizationId`, or of a user with roles in it, but not of the platform. */
+/** SQL condition: the session `s` is of an own key of `$organizationId`, or of a person or user with roles in it, but not of the platform. */
 export const ofOrganization = `s.expires_at > now() AND NOT s.user_platform AND (
   EXISTS (SELECT FROM api_key own WHERE own.id = s.api_key_id AND own.organization_id = $organizationId AND NOT own.platform)
+  OR EXISTS (SELECT FROM person_role own WHERE own.person_id = s.person_id AND own.organization_id = $organizationId)
   OR EXISTS (SELECT FROM jsonb_object_keys(s.user_grants) AS granted WHERE lower(granted) = $organizationId::text))`
 
 /** The caller's own sign-in sessions, newest first. */
@@ -75,6 +76,7 @@ const readSessions = <Session extends { id: string }>(
     pool,
     `SELECT ${sessionColumns}
      FROM sign_in_session s LEFT JOIN sign_in_session_use u ON u.session_id = s.id LEFT JOIN api_key k ON k.id = s.api_key_id
+       LEFT JOIN person p ON p.id = s.person_id
      WHERE s.expires_at > now() AND ${condition} AND ($after::uuid IS NULL OR s.id < $after)
      ORDER BY s.id DESC LIMIT $limit`,
     { ...values, current: principal.sessionId },

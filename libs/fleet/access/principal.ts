@@ -3,9 +3,9 @@ import type { Scope } from '#fleet/access/scopes'
 
 /** The caller of the control plane, with its scopes in each organization. */
 export type Principal = {
-  /** `key:<id>` or `user:<issuer>|<subject>`, as in audit rows, idempotency records and rate limits. */
+  /** `key:<id>`, `person:<id>` or `user:<issuer>|<subject>`, as in audit rows, idempotency records and rate limits. */
   id: string
-  /** The name of the API key, or of the user. */
+  /** The name of the API key, the person or the user. */
   name?: string
   /** The sign-in session of a person on the web page; absent for callers with their own credentials. */
   sessionId?: string

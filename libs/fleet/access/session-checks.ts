@@ -9,7 +9,7 @@ export const checkEveryMinutes = 10
 export const confirmedForMinutes = 60
 
 /** A session to check now. `tokens`: the sealed tokens of its user at the provider. */
-export type DueSession = { id: string; tokens: string }
+export type DueSession = { id: string; tokens: string; personId: string | null }
 
 /** Takes sessions that are due. If their check fails or the process ends, they are due again after a minute. */
 export async function takeDueSessions(db: Queryable, limit: number): Promise<DueSession[]> {
@@ -17,18 +17,18 @@ export async function takeDueSessions(db: Queryable, limit: number): Promise<Due
     `UPDATE sign_in_session SET check_at = now() + interval '1 minute'
       WHERE id IN (SELECT id FROM sign_in_session WHERE check_at <= now() AND expires_at > now() AND provider_tokens IS NOT NULL
                     ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-      RETURNING id, provider_tokens AS tokens`,
+      RETURNING id, provider_tokens AS tokens, person_id AS "personId"`,
     [limit],
   )
   return rows
 }
 
 /** Stores new tokens of a session whose check is not complete. */
-export async function keepTokens(db: Queryable, { id, tokens }: DueSession): Promise<void> {
+export async function keepTokens(db: Queryable, { id, tokens }: Pick<DueSession, 'id' | 'tokens'>): Promise<void> {
   await db.query('UPDATE sign_in_session SET provider_tokens = $2 WHERE id = $1', [id, tokens])
 }
 
-type Confirmation = DueSession & { name: string | undefined; grants: StatedGrants; platform: boolean }
+type Confirmation = Omit<DueSession, 'personId'> & { name: string | undefined; grants: StatedGrants; platform: boolean }
 type StoredAccess = { grants: StatedGrants; platform: boolean }
 
 /** Stores what the provider states about the user of a session now. Records changed roles in the audit log. */

@@ -31,12 +31,36 @@ export async function createSignInLink({
   return { token, expiresAt }
 }
 
-/** Uses a link up. Returns the id of its API key, or undefined if the link is unknown, used or expired. */
-export async function takeSignInLink(db: Queryable, token: string): Promise<string | undefined> {
+/** Whom a link signs in. `email`: the link was e-mailed to this address. */
+type Linked = { keyId: string } | { personId: string } | { email: string }
+
+/** Creates a link for a person, or for whoever receives it at an address. Returns its token. */
+export async function issueSignInLink(
+  db: Queryable,
+  linked: Exclude<Linked, { keyId: string }>,
+  minutes: number,
+): Promise<{ token: string; expiresAt: string }> {
+  const { token, hash } = issueToken('fll')
+  const { personId = null, email = null } = { personId: undefined, email: undefined, ...linked }
+  const { expiresAt } = await queryEntity<{ expiresAt: string }>(
+    db,
+    `INSERT INTO sign_in_link (token_hash, person_id, email, expires_at)
+     VALUES ($hash, $personId, $email, now() + make_interval(mins => $minutes)) RETURNING expires_at AS "expiresAt"`,
+    { hash, personId, email, minutes },
+  )
+  return { token, expiresAt }
+}
+
+/** Uses a link up. Returns whom it signs in, or undefined if the link is unknown, used or expired. */
+export async function takeSignInLink(db: Queryable, token: string): Promise<Linked | undefined> {
   if (parseToken(token)?.prefix !== 'fll') return undefined
-  const { rows } = await db.query<{ api_key_id: string }>(
-    'DELETE FROM sign_in_link WHERE token_hash = $1 AND expires_at > now() RETURNING api_key_id',
+  const { rows } = await db.query<{ keyId: string | null; personId: string | null; email: string | null }>(
+    `DELETE FROM sign_in_link WHERE token_hash = $1 AND expires_at > now()
+     RETURNING api_key_id AS "keyId", person_id AS "personId", email`,
     [hashToken(token)],
   )
-  return rows[0]?.api_key_id
+  const { keyId, personId, email } = rows[0] ?? { keyId: null, personId: null, email: null }
+  if (keyId !== null) return { keyId }
+  if (personId !== null) return { personId }
+  return email === null ? undefined : { email }
 }

@@ -5,8 +5,19 @@ import { type RoleName, roleNames, type Scope, scopes, scopesOfRole } from '#fle
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
-/** Roles and scopes by organization id, as an identity provider or its configuration states them. */
+/** Roles and scopes by organization id, as an identity provider, its configuration or the list of people states them. */
 export type StatedGrants = Readonly<Record<string, readonly string[]>>
+
+/** All that several statements grant together. */
+export function mergeGrants(...stated: readonly StatedGrants[]): StatedGrants {
+  const merged = new Map<string, string[]>()
+  for (const grants of stated) {
+    for (const [organizationId, words] of Object.entries(grants)) {
+      merged.set(organizationId, [...(merged.get(organizationId) ?? []), ...words])
+    }
+  }
+  return Object.fromEntries(merged)
+}
 
 type User = { id: string; name?: string | undefined; grants: StatedGrants; platform: boolean }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { instantOut, uuid } from '#core/schemas'
 import { authorize, requirePlatform } from '#fleet/access/principal'
+import { actorNameSql } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, queryPage } from '#fleet/paging'
@@ -11,7 +12,10 @@ export const auditRecordSchema = z
     at: instantOut(),
     actor: z
       .string()
-      .describe('`key:…`, `user:…`, `device:…`, `email:…` (who answered a message about alerts) or `system`.'),
+      .describe(
+        '`key:…`, `person:…`, `user:…`, `device:…`, `email:…` (who answered a message about alerts) or `system`.',
+      ),
+    actorName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
     action: z.string(),
     subjectType: z.string(),
     subjectId: z.string(),
@@ -58,7 +62,7 @@ const readAudit = (
 ): Promise<Page<AuditRecord>> =>
   queryPage(
     pool,
-    `SELECT id, at, actor, action, subject_type AS "subjectType", subject_id AS "subjectId", detail, request_id AS "requestId"
+    `SELECT id, at, actor, ${actorNameSql('audit_entry.organization_id', 'audit_entry.actor')} AS "actorName", action, subject_type AS "subjectType", subject_id AS "subjectId", detail, request_id AS "requestId"
      FROM audit_entry
      WHERE ${condition} AND ($after::uuid IS NULL OR id < $after)
        AND ($action::text IS NULL OR action = $action) AND ($actor::text IS NULL OR actor = $actor)

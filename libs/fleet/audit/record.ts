@@ -1,3 +1,4 @@
+import { rememberActors, shownName } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
 import type { Queryable } from '#postgres/pool'
 
@@ -12,8 +13,8 @@ type AuditAction = {
   detail?: Record<string, unknown>
 }
 
-/** An action with its actor: `key:…`, `user:…`, `enrollment-key:…`, `email:…` (who answered a message) or `system`. */
-type AuditEntry = AuditAction & { actor: string; requestId?: string }
+/** An action with its actor: `key:…`, `person:…`, `user:…`, `enrollment-key:…`, `email:…` (who answered a message) or `system`. */
+type AuditEntry = AuditAction & { actor: string; actorName?: string | undefined; requestId?: string }
 
 type Caller = Pick<FleetContext, 'principal' | 'requestId'>
 
@@ -34,7 +35,7 @@ export const auditCaller = (
 ): Promise<void> =>
   recordAudit(
     connection,
-    actions.map((action) => ({ ...action, actor: principal.id, requestId })),
+    actions.map((action) => ({ ...action, actor: principal.id, actorName: shownName(principal), requestId })),
   )
 
 /** Writes the audit rows of automatic actions of the service, in the caller's transaction. */
@@ -50,6 +51,12 @@ export const auditSystem = (connection: Queryable, ...actions: AuditAction[]): P
  */
 export async function recordAudit(connection: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
+  await rememberActors(
+    connection,
+    entries.flatMap(({ organizationId, actor, actorName }) =>
+      organizationId === null || actorName === undefined ? [] : [{ organizationId, actor, name: actorName }],
+    ),
+  )
   await connection.query(
     `INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id, at)
      SELECT entry.*, uuid_extract_timestamp(entry.id)

@@ -3,6 +3,7 @@ import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { instantOut, uuid } from '#core/schemas'
 import type { Scope } from '#fleet/access/scopes'
+import { actorNameSql } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
 import { type Page, type PageRequest, pageBy, queryPage } from '#fleet/paging'
 import { inOrganization, withObject } from '#fleet/verbs'
@@ -27,7 +28,10 @@ export const profileSchema = z
 /** A profile at one version. */
 export const profileVersionSchema = profileSchema
   .omit({ id: true, updatedAt: true })
-  .extend({ createdBy: z.string() })
+  .extend({
+    createdBy: z.string().describe('`key:…`, `person:…` or `user:…`.'),
+    createdByName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
+  })
   .meta({ id: 'ConfigProfileVersion' })
 
 export type Profile = z.infer<typeof profileSchema>
@@ -83,8 +87,9 @@ export const listProfileVersions = (
     await readProfile(connection, reference)
     const versions = await queryEntities<ProfileVersion>(
       connection,
-      `SELECT version, name, description, model, settings, created_by AS "createdBy", created_at AS "createdAt"
-       FROM config_profile_version
+      `SELECT version, name, description, model, settings, created_by AS "createdBy",
+         ${actorNameSql('v.organization_id', 'v.created_by')} AS "createdByName", created_at AS "createdAt"
+       FROM config_profile_version v
        WHERE organization_id = $organizationId AND profile_id = $profileId AND ($after::int IS NULL OR version < $after)
        ORDER BY version DESC LIMIT $limit`,
       { ...reference, after: page.after, limit: page.limit + 1 },

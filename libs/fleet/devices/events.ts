@@ -58,20 +58,3 @@ export async function jobEvents(
   )
   return rows
 }
-
-/** The names of the API keys among these actors that can act in the organization, by actor. */
-export async function actorNames(
-  db: Queryable,
-  organizationId: string,
-  actors: readonly string[],
-): Promise<Map<string, string>> {
-  const ids = [...new Set(actors)].filter((actor) => actor.startsWith('key:')).map((actor) => actor.slice(4))
-  if (ids.length === 0) return new Map()
-  const { rows } = await db.query<{ id: string; name: string }>(
-    `SELECT id, name FROM api_key
-     WHERE id = ANY ($2::text[])
-       AND EXISTS (SELECT FROM api_key_grant WHERE api_key_id = api_key.id AND organization_id = $1)`,
-    [organizationId, ids],
-  )
-  return new Map(rows.map(({ id, name }) => [`key:${id}`, name]))
-}

@@ -1,4 +1,5 @@
 import { authorize } from '#fleet/access/principal'
+import { rememberCaller } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
 import { type DeviceFilter, type Matching, matchingDevices } from '#fleet/devices/matching'
 import { requireDevices } from '#fleet/devices/require-devices'
@@ -51,6 +52,7 @@ async function changeChunk(
   after: string | null,
 ): Promise<Chunk> {
   const { condition, values } = await selectionSql(ctx, connection, organizationId, devices)
+  await rememberCaller(connection, ctx.principal, organizationId)
   return queryEntity<Chunk>(
     connection,
     `WITH selected AS (

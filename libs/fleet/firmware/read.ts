@@ -19,7 +19,7 @@ export const firmwareSchema = z
     sizeBytes: z.int().nullable(),
     models: z.array(z.string()).describe('The router models that can run the image; empty for any model.'),
     notes: z.string().nullable(),
-    createdBy: z.string(),
+    createdBy: z.string().describe('`key:…`, `person:…` or `user:…`.'),
     createdAt: instantOut(),
   })
   .meta({ id: 'FirmwareImage' })

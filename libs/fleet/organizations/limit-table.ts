@@ -14,6 +14,12 @@ const limitTable = {
     stored:
       'api_key_grant g JOIN api_key k ON k.id = g.api_key_id WHERE g.organization_id = $1 AND k.revoked_at IS NULL',
   },
+  people: {
+    most: 1_000,
+    what: 'people and invitations',
+    stored: `(SELECT 1 FROM person_role WHERE organization_id = $1
+      UNION ALL SELECT 1 FROM invitation WHERE organization_id = $1 AND expires_at > now()) AS people`,
+  },
   enrollmentKeys: {
     most: 1_000,
     what: 'enrollment keys',

@@ -23,7 +23,7 @@ const planSchema = z.strictObject({
   coverage: z.boolean(),
   historyDays: z.int().min(1),
   requestsPerMinute: z.int().min(1),
-  /** Most messages about alerts, with those that ask for a confirmation, on a UTC day. */
+  /** Most messages about alerts, with those that ask for a confirmation, and invitations on a UTC day. */
   alertMailsPerDay: z.int().min(0).default(1_000),
   /** Only those that differ from the table of limits. */
   limits: limitsSchema.prefault({}),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { insertOrganization } from '#fleet/organizations/organizations'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
@@ -23,6 +24,8 @@ beforeAll(async () => {
   users.olga = { name: 'Olga Operator', orgs: { [organizationId]: ['operator'] } }
   users.vera = { ...users.olga, name: 'Vera', email: 'Vera@example.com', email_verified: true }
   users.mallory = { ...users.olga, name: 'Mallory', email: 'victim@example.com', email_verified: false }
+  users.pia = { name: 'Pia', email: 'Pia@example.com', email_verified: true }
+  users.max = { name: 'Max', email: 'pia@example.com', email_verified: false }
   users.anna = { name: 'Anna Admin', groups: ['admins'] }
   users.nobody = { name: 'Nobody', groups: ['guests', 'others'] }
 })
@@ -99,6 +102,33 @@ describe('signing in at the identity provider', () => {
     const cookie = session ?? ''
     expect((await api.call('GET', `/orgs/${organizationId}/groups`, { headers: { cookie } })).status).toBe(200)
     expect((await api.call('GET', `/orgs/${organizationId}/audit`, { headers: { cookie } })).status).toBe(403)
+  })
+
+  test('adds the roles of the person whose address the provider has verified, until the person is removed', async () => {
+    const personId = randomUUID()
+    const { pool } = api.services
+    await pool.query("INSERT INTO person (id, email, name, is_confirmed) VALUES ($1, 'pia@example.com', 'Pia', true)", [
+      personId,
+    ])
+    await pool.query("INSERT INTO person_role VALUES ($1, $2, 'admin', 'test')", [organizationId, personId])
+    expect(locationOf((await signIn('max')).response)).toContain('problem=no_access')
+    const { session } = await signIn('pia')
+    expect(await me(session)).toMatchObject({
+      id: `user:${provider.issuer}|pia`,
+      organizations: [{ id: organizationId }],
+    })
+    await pool.query("UPDATE sign_in_session SET check_at = now() WHERE user_name = 'Pia'")
+    const isChecked = async () =>
+      (
+        await pool.query(
+          "SELECT FROM sign_in_session WHERE user_name = 'Pia' AND check_at > now() + interval '5 minutes'",
+        )
+      ).rowCount
+    await expect.poll(isChecked, { timeout: 20_000 }).toBe(1)
+    expect(await me(session)).toMatchObject({ organizations: [{ id: organizationId }] })
+    const token = await api.newKey([organizationId], 'admin')
+    await api.call('DELETE', `/orgs/${organizationId}/people/${personId}`, { token })
+    await expect.poll(async () => (await me(session)).status, { timeout: 5_000 }).toBe(401)
   })
 
   test('makes the members of a configured group platform administrators', async () => {
@@ -277,7 +307,7 @@ describe.concurrent.each([
 
 test('the page learns the name of the provider', async () => {
   const { body } = await api.call('GET', '/auth/session')
-  expect(body).toEqual({ caller: null, provider: { name: 'Example login', signsOut: true } })
+  expect(body).toEqual({ caller: null, provider: { name: 'Example login', signsOut: true }, sendsLinks: false })
 })
 
 test('a sign-out continues at the provider, which returns to the page', async () => {

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { confirmPerson } from '#alerts/addresses/people'
 import { errorText } from '#core/error-text'
 import { notFound } from '#core/errors'
+import { confirmedPersonWith, rolesOfPerson } from '#fleet/access/person-principal'
 import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
-import { userId, userPrincipal } from '#fleet/access/user-principal'
+import { mergeGrants, userId, userPrincipal } from '#fleet/access/user-principal'
 import { type Route, route } from '../../http/route.ts'
 import type { Services } from '../../services.ts'
 import { displayName, grantedAccess } from '../../sign-in/granted-access.ts'
@@ -71,11 +72,13 @@ export const oidcRoutes: Route[] = [
         const { claims, tokens } = await provider.finish(new URL(http.req.url).search, attempt)
         const id = userId(claims.iss, claims.sub)
         const user = { id, name: displayName(claims), ...grantedAccess(claims, services.claimNames) }
-        const principal = await userPrincipal({ db: ctx.pool, plans: ctx.plans }, user)
+        const email = verifiedEmail(claims)
+        const personId = email && (await confirmedPersonWith(ctx.pool, email))
+        const grants = mergeGrants(user.grants, await rolesOfPerson(ctx.pool, personId ?? null))
+        const principal = await userPrincipal({ db: ctx.pool, plans: ctx.plans }, { ...user, grants })
         if (!principal.platform && principal.grants.size === 0) return withProblem(services, 'no_access', forget)
-        if (typeof claims.email === 'string' && claims.email_verified === true)
-          await confirmPerson(ctx.pool, { organizationIds: [...principal.grants.keys()], email: claims.email })
-        const who = { ...user, tokens: await services.tokenSeal.seal(tokens) }
+        if (email) await confirmPerson(ctx.pool, { organizationIds: [...principal.grants.keys()], email })
+        const who = { ...user, tokens: await services.tokenSeal.seal(tokens), personId }
         const { cookie } = await openSession({ services, http, who, principal, requestId: ctx.requestId })
         return redirectTo(pageAddress(services, attempt.returnTo), cookie, forget)
       } catch (error) {
@@ -105,6 +108,10 @@ export const oidcRoutes: Route[] = [
     },
   }),
 ]
+
+/** The address of the user, if the provider states that it is the user's. */
+const verifiedEmail = ({ email, email_verified }: Record<string, unknown>): string | undefined =>
+  typeof email === 'string' && email_verified === true ? email : undefined
 
 function requireProvider({ signInProvider }: Services) {
   if (!signInProvider) throw notFound('path')

@@ -31,7 +31,8 @@ export const sessionRoutes: Route[] = [
     method: 'get',
     path: '/auth/sessions',
     summary: 'List your sign-in sessions',
-    description: 'The sessions of the same user, or those that began with a sign-in link of the same API key.',
+    description:
+      'The sessions of the same person or user, or those that began with a sign-in link of the same API key.',
     tag,
     access: 'principal',
     query: z.strictObject(pageQuery),
@@ -69,7 +70,7 @@ export const sessionRoutes: Route[] = [
     path: '/sessions/:id',
     summary: 'End the sign-in session of any person',
     description:
-      'The session stops working within 5 seconds. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+      'The session stops working within 5 seconds. The person can sign in again: to prevent that, revoke the API key, or remove the person or the role at the identity provider.',
     tag,
     access: 'platform',
     params: z.object({ id: uuid() }),
@@ -81,7 +82,7 @@ export const sessionRoutes: Route[] = [
     path: '/orgs/:orgId/sessions',
     summary: 'List the sign-in sessions of an organization',
     description:
-      'The sessions that began with a sign-in link of an API key of the organization, and those of users to whom the identity provider gives a role in it.',
+      'The sessions that began with a sign-in link of an API key of the organization, and those of people and of users to whom the identity provider gives a role in it.',
     tag,
     access: 'key:manage',
     params: orgParams,
@@ -97,7 +98,7 @@ export const sessionRoutes: Route[] = [
     path: '/orgs/:orgId/sessions/:id',
     summary: 'End a sign-in session of an organization',
     description:
-      'The session stops working within 5 seconds, in all organizations of the person. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+      'The session stops working within 5 seconds, in all organizations of the person. The person can sign in again: to prevent that, revoke the API key, or remove the person or the role at the identity provider.',
     tag,
     access: 'key:manage',
     params: z.object({ orgId: uuid(), id: uuid() }),

@@ -1,16 +1,19 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { ServiceError } from '#core/errors'
+import { conflict, ServiceError } from '#core/errors'
 import { instantOut, uuid } from '#core/schemas'
 import { endSession } from '#fleet/access/end-sessions'
 import { findKeysById } from '#fleet/access/key-lookup'
+import { personPrincipal } from '#fleet/access/person-principal'
 import type { Principal } from '#fleet/access/principal'
 import { scopes } from '#fleet/access/scopes'
 import { type SignedIn, startSession } from '#fleet/access/sessions'
 import { createSignInLink, takeSignInLink } from '#fleet/access/sign-in-links'
+import type { FleetContext } from '#fleet/context'
+import { personOfMailedLink, requestSignInMail, sendsSignInLinks } from '#people/sign-in'
 import { clientAddress } from '../../http/client-address.ts'
 import { requireOwnPage } from '../../http/own-page.ts'
-import { created, ok, type Route, route } from '../../http/route.ts'
+import { created, ok, type Reply, type Route, route } from '../../http/route.ts'
 import type { Services } from '../../services.ts'
 
 const tag = 'Sign-in'
@@ -20,8 +23,8 @@ const signInsPerMinute = 30
 
 export const callerSchema = z
   .object({
-    id: z.string().describe('`key:…` or `user:…`, as in audit records.'),
-    name: z.string().nullable().describe('The name of the API key or of the user.'),
+    id: z.string().describe('`key:…`, `person:…` or `user:…`, as in audit records.'),
+    name: z.string().nullable().describe('The name of the API key, the person or the user.'),
     platform: z.boolean().describe('Whether the caller is a platform administrator, with all scopes everywhere.'),
     sessionId: uuid().nullable().describe('The sign-in session; null for callers with their own credentials.'),
     organizations: z.array(z.object({ id: uuid(), scopes: z.array(z.enum(scopes)) })),
@@ -82,15 +85,12 @@ export const signInRoutes: Route[] = [
     handle: async ({ services, body, http, ctx }) => {
       requireOwnPage(http)
       await countSignIn(services, http)
-      const keyId = await takeSignInLink(ctx.pool, body.link)
-      const key = keyId && (await findKeysById({ db: ctx.pool, plans: ctx.plans }, [keyId])).get(keyId)
-      if (!keyId || !key)
+      const found = await takeLink(ctx, body.link)
+      if (!found)
         throw new ServiceError(401, 'link_invalid', 'The sign-in link was used, has expired or is incomplete.', {
           headers: { 'WWW-Authenticate': 'Bearer realm="routerfleet"' },
         })
-      const { principal } = key
-      const session = await openSession({ services, http, who: { keyId }, principal, requestId: ctx.requestId })
-      return created(callerOf({ ...principal, sessionId: session.id }), { 'Set-Cookie': session.cookie })
+      return signedIn({ services, http, requestId: ctx.requestId, ...found })
     },
   }),
   route({
@@ -112,6 +112,7 @@ export const signInRoutes: Route[] = [
             })
             .nullable()
             .describe('The identity provider; null without one.'),
+          sendsLinks: z.boolean().describe('Whether people can get a sign-in link by e-mail.'),
         }),
       },
       ...tooMany,
@@ -120,7 +121,35 @@ export const signInRoutes: Route[] = [
       const caller = await callerOfSession(services, http)
       const { name, signsOut } = services.signInProvider ?? {}
       const provider = name === undefined ? null : { name, signsOut }
-      return ok({ caller: caller ? callerOf(caller) : null, provider })
+      const sendsLinks = await sendsSignInLinks(services.pool)
+      return ok({ caller: caller ? callerOf(caller) : null, provider, sendsLinks })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/sign-in-mails',
+    summary: 'Send a sign-in link by e-mail',
+    description:
+      'For people who joined an organization. The message follows within seconds, at most once a minute and five times an hour. The answer is the same for an address that belongs to nobody.',
+    tag,
+    access: 'public',
+    body: z.strictObject({ email: z.email().max(254) }),
+    bodyLimitBytes: 4 * 1024,
+    answers: {
+      202: {
+        description: 'The address. If it belongs to a person, a message follows.',
+        schema: z.object({ email: z.string() }),
+      },
+      409: { description: '`mail_server_missing`: no mail server is set up.' },
+      ...tooMany,
+    },
+    example: { body: { email: 'ada@example.com' } },
+    handle: async ({ services, body, http }) => {
+      await countSignIn(services, http)
+      if (!(await sendsSignInLinks(services.pool)))
+        throw conflict('mail_server_missing', 'No mail server is set up. Ask an administrator for a sign-in link.')
+      await requestSignInMail(services.pool, { email: body.email, pageUrl: services.publicBaseUrl })
+      return { status: 202, body: { email: body.email } }
     },
   }),
   route({
@@ -151,6 +180,26 @@ export const pageAddress = ({ publicBaseUrl }: Services, fragment: string): stri
 /** Throws 429 when the client's address tries to sign in too often. */
 export const countSignIn = ({ signInLimiter, trustedProxyHops }: Services, http: Context): Promise<unknown> =>
   signInLimiter.consume(clientAddress(http, trustedProxyHops), signInsPerMinute)
+
+/** Uses a link up, and returns who signs in with it. Undefined if the link cannot be used. */
+async function takeLink({ pool, plans }: FleetContext, token: string) {
+  const source = { db: pool, plans }
+  const linked = await takeSignInLink(pool, token)
+  if (!linked) return undefined
+  if ('keyId' in linked) {
+    const key = (await findKeysById(source, [linked.keyId])).get(linked.keyId)
+    return key && { who: linked, principal: key.principal }
+  }
+  const personId = 'personId' in linked ? linked.personId : await personOfMailedLink(pool, linked.email)
+  const principal = personId && (await personPrincipal(source, personId))
+  return principal ? { who: { personId }, principal } : undefined
+}
+
+/** Starts a session. Returns the caller and its cookie. */
+export async function signedIn(opening: Opening): Promise<Reply> {
+  const { id, cookie } = await openSession(opening)
+  return created(callerOf({ ...opening.principal, sessionId: id }), { 'Set-Cookie': cookie })
+}
 
 type Opening = {
   services: Services

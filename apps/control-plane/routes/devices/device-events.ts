@@ -17,8 +17,11 @@ const eventSchema = z
       .describe(
         'What happened: the action of the audit record, the status of the job, `opened`, `rebooted`, `cell_changed`, `fault_reported` and so on.',
       ),
-    by: z.string().nullable().describe('`key:…`, `user:…`, `device:…` or `system`; null for what the device measured.'),
-    byName: z.string().nullable().describe('The name of the API key.'),
+    by: z
+      .string()
+      .nullable()
+      .describe('`key:…`, `person:…`, `user:…`, `device:…` or `system`; null for what the device measured.'),
+    byName: z.string().nullable().describe('The name of the person, user or API key.'),
     detail: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'DeviceEvent' })

@@ -8,6 +8,9 @@ type Provider = NonNullable<AnswerOf<Operation<'get', '/auth/session'>>['provide
 /** The identity provider at which people can sign in; null without one. */
 export const provider = signal<Provider | null>(null)
 
+/** Whether the service sends sign-in links by e-mail. */
+export const sendsLinks = signal(false)
+
 const retryMs = 3_000
 
 /** Asks the service who is signed in in this browser, until it answers. */
@@ -15,6 +18,7 @@ export async function loadSession(): Promise<void> {
   try {
     const session = await get('/auth/session')
     provider.value = session.provider
+    sendsLinks.value = session.sendsLinks
     // A tab with an API key of its own stays with it, and so does one that signed in with a link while this answer was sent.
     if (!isSignedIn.value) sessionCaller.value = session.caller
   } catch (error) {
@@ -26,7 +30,11 @@ export async function loadSession(): Promise<void> {
 
 /** Exchanges a link for a session. Throws ApiError when the link cannot be used. */
 export async function useLink(link: string): Promise<void> {
-  const signedIn = await post('/auth/session', { body: { link } })
+  signedInAs(await post('/auth/session', { body: { link } }))
+}
+
+/** Continues as the caller of a new session. */
+export function signedInAs(signedIn: AnswerOf<Operation<'post', '/auth/session'>>): void {
   accessWasRefused.value = false
   sessionCaller.value = signedIn
   goTo('map', {}, [])

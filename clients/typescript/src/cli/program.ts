@@ -11,6 +11,7 @@ import { addForecastCommand } from './commands/forecast.ts'
 import { addGroupCommands } from './commands/groups.ts'
 import { addJobCommands } from './commands/jobs.ts'
 import { addLoginCommands } from './commands/login.ts'
+import { addPeopleCommands } from './commands/people.ts'
 import { addTelemetryCommands } from './commands/telemetry.ts'
 
 const packageFile = new URL('../../package.json', import.meta.url)
@@ -31,6 +32,7 @@ export function createProgram(): Command {
   const parts = [
     addLoginCommands,
     addAccessCommands,
+    addPeopleCommands,
     addDeviceCommands,
     addGroupCommands,
     addConfigCommands,

@@ -3,6 +3,7 @@ import { notFound } from '#core/errors'
 import { instantOut, uuid } from '#core/schemas'
 import { authorize } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
+import { actorNameSql } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
 import type { DeviceFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
@@ -62,8 +63,8 @@ export const batchSummarySchema = z
     stages: z.array(stageSchema).describe('The stages of the rollout; empty without `canary` and `stages`.'),
     total: z.int().describe('Number of jobs, without skipped devices.'),
     counts: z.record(z.enum(jobStatuses), z.int()),
-    createdBy: z.string().describe('`key:…` or `user:…`.'),
-    createdByName: z.string().nullable().describe('The name of an API key of the organization; null for others.'),
+    createdBy: z.string().describe('`key:…`, `person:…` or `user:…`.'),
+    createdByName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
     jobsUrl: z.string().describe('URL of the list of all jobs in the batch.'),
     createdAt: instantOut(),
     finishedAt: instantOut().nullable(),
@@ -115,7 +116,7 @@ const columns = `b.id, b.kind, b.status,
   json_build_object('queued', b.queued, 'dispatched', b.dispatched, 'inProgress', b.in_progress, 'succeeded', b.succeeded,
     'failed', b.failed, 'timedOut', b.timed_out, 'cancelled', b.cancelled, 'expired', b.expired, 'rejected', b.rejected) AS counts,
   '/orgs/' || b.organization_id || '/jobs?batchId=' || b.id AS "jobsUrl", b.created_by AS "createdBy",
-  (SELECT k.name FROM api_key k WHERE k.organization_id = b.organization_id AND 'key:' || k.id = b.created_by) AS "createdByName",
+  ${actorNameSql('b.organization_id', 'b.created_by')} AS "createdByName",
   b.created_at AS "createdAt", b.finished_at AS "finishedAt"`
 
 type WithStageTimes<Entity> = Omit<Entity, 'stages'> & { stageTimes: StageTimes[] }

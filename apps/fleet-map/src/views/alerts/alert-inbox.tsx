@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { all, post } from '../../api/client.ts'
 import type { Alert, AlertState } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
+import { actorText } from '../../components/actor.ts'
 import { ago, count, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
@@ -250,7 +251,8 @@ const StateCell = ({ alert }: { alert: Alert }) => (
       </span>
     ) : null}
     {alert.state === 'acknowledged' && alert.acknowledgedAt ? (
-      <span class="label" title={alert.acknowledgedBy ?? ''}>
+      <span class="label">
+        {alert.acknowledgedBy ? `${actorText(alert.acknowledgedBy, alert.acknowledgedByName)}, ` : ''}
         {ago(alert.acknowledgedAt)}
       </span>
     ) : null}

@@ -5,7 +5,7 @@ import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Failure, Loading } from '../../components/states.tsx'
 import { place, setParams } from '../../state/url.ts'
 import css from './device.module.css'
-import { actorText, type EventKind, eventText, kindLooks } from './event-text.ts'
+import { causeText, type EventKind, eventText, kindLooks } from './event-text.ts'
 
 const kinds = Object.keys(kindLooks) as EventKind[]
 
@@ -77,7 +77,7 @@ function EventRow({ event }: { event: DeviceEvent }) {
         <strong>{title}</strong>
         {more ? <span class="hint">{more}</span> : null}
       </span>
-      <span class="hint">{actorText(event)}</span>
+      <span class="hint">{causeText(event)}</span>
     </li>
   )
 }

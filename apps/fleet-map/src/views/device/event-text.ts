@@ -1,4 +1,5 @@
 import type { DeviceEvent, DeviceStatus, JobStatus } from '../../api/schemas.ts'
+import { actorText } from '../../components/actor.ts'
 import { count, duration, timeOfDay } from '../../components/format.ts'
 import { jobLook, kindLabel, statusLabel } from '../../components/labels.tsx'
 import { numberOf, textOf } from '../../state/history.ts'
@@ -99,10 +100,4 @@ const changeText = (detail: Record<string, unknown>): string =>
     .join('; ')
 
 /** Returns who caused an event. */
-export function actorText({ by, byName }: DeviceEvent): string {
-  if (by === null) return ''
-  if (by === 'system') return 'Automatic'
-  if (by.startsWith('device:')) return 'The router'
-  if (by.startsWith('user:')) return by.split('|').at(-1) ?? by
-  return byName ?? by
-}
+export const causeText = ({ by, byName }: DeviceEvent): string => (by === null ? '' : actorText(by, byName))

@@ -1,4 +1,5 @@
 import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/schemas.ts'
+import { actorText } from '../../components/actor.ts'
 import { count, duration, moment, plural } from '../../components/format.ts'
 import { type HeldReason, heldText } from '../../components/held-text.ts'
 import { batchLabel } from '../../components/labels.tsx'
@@ -29,7 +30,7 @@ export function contentOf({ profile, parameters }: Pick<JobBatchSummary, 'profil
 
 /** The author of a batch: the name of an API key, or the subject of a user. */
 export const authorOf = ({ createdBy, createdByName }: Pick<JobBatchSummary, 'createdBy' | 'createdByName'>): string =>
-  createdByName ?? createdBy.replace(/^user:.*\|/, '').replace(/^key:/, 'API key ')
+  actorText(createdBy, createdByName)
 
 type DeviceFilter = Extract<JobBatch['target'], { filter: object }>['filter']
 

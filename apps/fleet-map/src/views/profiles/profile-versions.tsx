@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { all, post } from '../../api/client.ts'
 import type { ConfigProfile, ConfigProfileVersion } from '../../api/schemas.ts'
+import { actorText } from '../../components/actor.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -44,9 +45,9 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
           value={chosen.version}
           onChange={(event) => setParams({ version: event.currentTarget.value })}
         >
-          {list.map(({ version, createdAt }) => (
+          {list.map(({ version, createdAt, createdBy, createdByName }) => (
             <option key={version} value={version}>
-              Version {version}, {ago(createdAt)}
+              Version {version}, {ago(createdAt)} by {actorText(createdBy, createdByName)}
             </option>
           ))}
         </select>

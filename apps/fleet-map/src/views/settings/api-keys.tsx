@@ -9,11 +9,10 @@ import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { ExpiryField, expiresAtOf, expiryText } from './expiry.tsx'
 import { RevealedSecret } from './revealed-secret.tsx'
+import { type Role, RoleField, roleLabel } from './role-field.tsx'
 import { List, SectionHead } from './section.tsx'
 import css from './settings.module.css'
 
-type Role = NonNullable<ApiKey['role']>
-const roleLabel: Record<Role, string> = { viewer: 'Viewer', operator: 'Operator', admin: 'Administrator' }
 const roleOf = ({ role, scopes }: ApiKey) => (role ? roleLabel[role] : `${scopes.length} scopes`)
 
 type Opened = { what: 'create' } | { what: 'rotate' | 'revoke'; key: ApiKey } | { what: 'reveal'; key: NewApiKey }
@@ -120,14 +119,7 @@ function CreateDialog({ path, onClose, onCreated }: CreateProps) {
           <span>Name</span>
           <input class="input" name="name" required maxLength={200} placeholder="Dashboard" />
         </label>
-        <label class="field">
-          <span>Role</span>
-          <select class="input" name="role">
-            <option value="viewer">Viewer: reads devices, jobs and the map</option>
-            <option value="operator">Operator: also changes devices and runs jobs</option>
-            <option value="admin">Administrator: everything in this organization</option>
-          </select>
-        </label>
+        <RoleField />
         <ExpiryField />
       </div>
     </Dialog>

@@ -44,9 +44,14 @@ const person: Column<OrganizationSession> = {
   cell: ({ name, principalId }) => (
     <>
       <strong>{name ?? principalId}</strong>
-      <div class="hint">{principalId.startsWith('key:') ? 'Link of an API key' : 'Identity provider'}</div>
+      <div class="hint">{kindOf(principalId)}</div>
     </>
   ),
+}
+
+function kindOf(principalId: string): string {
+  if (principalId.startsWith('key:')) return 'Link of an API key'
+  return principalId.startsWith('person:') ? 'Invited' : 'Identity provider'
 }
 
 function PlatformSessions() {

@@ -10,6 +10,7 @@ import { EnrollmentKeys } from './enrollment-keys.tsx'
 import { MapBackgroundSettings } from './map-background-settings.tsx'
 import { OrganizationSettings } from './organization.tsx'
 import { Organizations } from './organizations.tsx'
+import { People } from './people.tsx'
 import { Sessions } from './sessions.tsx'
 import css from './settings.module.css'
 import { Webhooks } from './webhooks.tsx'
@@ -27,6 +28,7 @@ type Section = {
 
 const sections: Section[] = [
   { id: 'organization', label: 'Plan and usage', View: OrganizationSettings, scope: 'org:read' },
+  { id: 'people', label: 'People', View: People, scope: 'key:manage' },
   { id: 'api-keys', label: 'API keys', View: ApiKeys, scope: 'key:manage' },
   { id: 'enrollment-keys', label: 'Enrollment keys', View: EnrollmentKeys, scope: 'org:write' },
   { id: 'webhooks', label: 'Webhooks', View: Webhooks, scope: 'webhook:manage' },

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, accessWasRefused, get, isSignedIn, signIn } from '../../api/client.ts'
+import { ApiError, accessWasRefused, get, isSignedIn, post, signIn } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { caller } from '../../state/session.ts'
-import { loadSession, provider, providerAddress, useLink } from '../../state/sign-in.ts'
+import { loadSession, provider, providerAddress, sendsLinks, useLink } from '../../state/sign-in.ts'
 import { goTo, place, takeParam } from '../../state/url.ts'
 import css from './sign-in.module.css'
 
@@ -17,6 +17,7 @@ const problems: Record<string, string> = {
 /** Signs in with a link, at the identity provider, or with an API key. */
 export function SignIn() {
   const [link] = useState(() => takeParam('link'))
+  const [isMailed] = useState(() => takeParam('by') === 'mail')
   // The service answers when the page loads; after a sign-out, it has to be asked again.
   useEffect(() => {
     if (provider.value === null && link === undefined) void loadSession()
@@ -29,19 +30,25 @@ export function SignIn() {
           <h1>Routerfleet</h1>
           <p class={css.signInLead}>Position, signal and jobs of every router in your fleet.</p>
         </div>
-        {link ? <WithLink link={link} /> : <Choices />}
+        {link ? <WithLink link={link} isMailed={isMailed} /> : <Choices />}
       </div>
     </main>
   )
 }
 
-/** Uses the link at once, or asks first if somebody is signed in. */
-function WithLink({ link }: { link: string }) {
+/** Uses the link at once. Asks first if somebody is signed in, and if it was mailed, because mail scanners open links. */
+function WithLink({ link, isMailed }: { link: string; isMailed: boolean }) {
   const { busy, failure, run } = useAction()
-  const [isConfirmed, confirm] = useState(!isSignedIn.value)
+  const [isConfirmed, confirm] = useState(!isSignedIn.value && !isMailed)
   useEffect(() => {
     if (isConfirmed) void run(() => useLink(link))
   }, [isConfirmed])
+  if (!isConfirmed && !isSignedIn.value)
+    return (
+      <button type="button" class="button primary" onClick={() => confirm(true)}>
+        Sign in
+      </button>
+    )
   if (!isConfirmed)
     return (
       <>
@@ -59,7 +66,14 @@ function WithLink({ link }: { link: string }) {
     <>
       <FailureNotice reason={failure} />
       <p class="hint">
-        A link works once and for ten minutes. Print a new one with <code>npm run sign-in</code>.
+        {isMailed ? (
+          'A link works once and for 30 minutes. Ask for a new one below.'
+        ) : (
+          <>
+            A link works once and for a limited time. Print a new one with <code>npm run sign-in</code>, or ask your
+            administrator.
+          </>
+        )}
       </p>
       <Choices />
     </>
@@ -70,7 +84,9 @@ function Choices() {
   const { problem } = place.value.params
   const { busy, failure, run } = useAction()
   const keyField = useRef<HTMLInputElement>(null)
-  useEffect(() => keyField.current?.focus(), [])
+  useEffect(() => {
+    if (!sendsLinks.value) keyField.current?.focus()
+  }, [])
   const submit = (event: Event) => {
     event.preventDefault()
     const key = String(new FormData(event.target as HTMLFormElement).get('key') ?? '').trim()
@@ -87,13 +103,13 @@ function Choices() {
         <FailureNotice reason="Your session has ended, or your API key was revoked or has expired. Sign in again." />
       ) : null}
       {provider.value ? (
-        <>
-          <a class="button primary" href={providerAddress()}>
-            Sign in with {provider.value.name}
-          </a>
-          <p class={css.separator}>or with an API key</p>
-        </>
+        <a class="button primary" href={providerAddress()}>
+          Sign in with {provider.value.name}
+        </a>
       ) : null}
+      {provider.value && sendsLinks.value ? <p class={css.separator}>or with a link by e-mail</p> : null}
+      {sendsLinks.value ? <LinkByMail isPrimary={!provider.value} /> : null}
+      {provider.value || sendsLinks.value ? <p class={css.separator}>or with an API key</p> : null}
       <form onSubmit={submit}>
         <label class="field">
           <span>API key</span>
@@ -108,7 +124,7 @@ function Choices() {
           />
         </label>
         <FailureNotice reason={failure} />
-        <button type="submit" class={`button ${provider.value ? '' : 'primary'}`} disabled={busy}>
+        <button type="submit" class={`button ${provider.value || sendsLinks.value ? '' : 'primary'}`} disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
       </form>
@@ -117,6 +133,40 @@ function Choices() {
         this tab stays signed in until you close it.
       </p>
     </>
+  )
+}
+
+/** Asks for a sign-in link by e-mail. The answer does not tell whether the address is known. */
+function LinkByMail({ isPrimary }: { isPrimary: boolean }) {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  const { busy, failure, run } = useAction()
+  const [sentTo, setSentTo] = useState<string>()
+  const send = (event: Event) => {
+    event.preventDefault()
+    const email = String(new FormData(event.target as HTMLFormElement).get('email') ?? '').trim()
+    void run(async () => {
+      setSentTo(undefined)
+      await post('/auth/sign-in-mails', { body: { email } })
+      setSentTo(email)
+    })
+  }
+  return (
+    <form onSubmit={send}>
+      <label class="field">
+        <span>E-mail address</span>
+        <input ref={field} class="input" name="email" type="email" required maxLength={254} autocomplete="email" />
+      </label>
+      <FailureNotice reason={failure} />
+      <p role="status" class="hint">
+        {sentTo
+          ? `If ${sentTo} belongs to a person of this service, a message with a link arrives within a minute.`
+          : ''}
+      </p>
+      <button type="submit" class={`button ${isPrimary ? 'primary' : ''}`} disabled={busy}>
+        Send me a sign-in link
+      </button>
+    </form>
   )
 }
 

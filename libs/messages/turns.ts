@@ -4,8 +4,8 @@ import { isWindowOpen, type Window } from '#fleet/jobs/model/schedule'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
 
-/** The tables of messages about alerts. Both have the columns of the queue: attempt, next attempt, sent, failed, last error. */
-type MessageTable = 'alert_mail' | 'chat_message'
+/** The tables of messages. All have the columns of the queue: attempt, next attempt, sent, failed, last error. */
+type MessageTable = 'alert_mail' | 'chat_message' | 'invitation' | 'sign_in_mail'
 
 type MessageWorker = { pool: Pool; clock: Clock }
 

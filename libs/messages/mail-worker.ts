@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
 import type { Plans } from '#fleet/organizations/plans'
-import type { Mailer } from '#mail/mailer'
+import type { Mailer } from '#messages/mailer'
 import type { Pool } from '#postgres/pool'
 
 export type MailWorker = { pool: Pool; plans: Plans; clock: Clock; mailer: Mailer }
