@@ -86,7 +86,7 @@ export const updateChatChannel = (ctx: FleetContext, change: ChannelChange): Pro
       },
     )
     const fields = [...(name === undefined ? [] : ['name']), ...(url === undefined ? [] : ['url'])]
-    await auditObject(ctx, connection, 'chat_channel.updated', object, { fields })
+    await auditObject(ctx, connection, 'chat_channel.updated', object, { name: channel.name, fields })
     return channel
   })
 }

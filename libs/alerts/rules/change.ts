@@ -88,7 +88,7 @@ export async function updateAlertRule(
       ])
       await closeAlertsOf(connection, reference, settings.enabled ? 'rule_changed' : 'rule_disabled')
     }
-    await auditObject(ctx, connection, 'alert_rule.updated', object, { fields: Object.keys(present) })
+    await auditObject(ctx, connection, 'alert_rule.updated', object, { name: row.name, fields: Object.keys(present) })
     return toRevision(row)
   })
 }

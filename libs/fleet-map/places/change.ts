@@ -66,7 +66,7 @@ export function updatePlace(
        WHERE organization_id = $organizationId AND id = $placeId RETURNING ${placeColumns}, revision`,
       { ...reference, name, tags, ...shape },
     )
-    await auditObject(ctx, connection, 'place.updated', object, { fields: Object.keys(change) })
+    await auditObject(ctx, connection, 'place.updated', object, { name: row.name, fields: Object.keys(change) })
     return toRevision(row)
   }).catch(rejectTakenName)
 }

@@ -19,6 +19,10 @@ export const auditRecordSchema = z
     action: z.string(),
     subjectType: z.string(),
     subjectId: z.string(),
+    subjectName: z
+      .string()
+      .nullable()
+      .describe('The last known name of the object, also of a deleted one; null if it has none.'),
     detail: z.record(z.string(), z.unknown()),
     requestId: z.string().nullable(),
   })
@@ -54,6 +58,17 @@ export async function listPlatformAudit(ctx: FleetContext, request: AuditRequest
   return readAudit(ctx, 'organization_id IS NULL', {}, request)
 }
 
+const subjectName = `coalesce(
+  CASE subject_type
+    WHEN 'device' THEN (SELECT d.name FROM device d
+      WHERE d.organization_id = audit_entry.organization_id AND d.id = subject_id::uuid)
+    WHEN 'alert' THEN (SELECT a.rule_name FROM alert a
+      WHERE a.organization_id = audit_entry.organization_id AND a.id = subject_id::uuid)
+  END,
+  (SELECT n.detail ->> 'name' FROM audit_entry n
+   WHERE n.organization_id = audit_entry.organization_id AND n.subject_id = audit_entry.subject_id
+     AND jsonb_typeof(n.detail -> 'name') = 'string' ORDER BY n.id DESC LIMIT 1))`
+
 const readAudit = (
   { pool }: FleetContext,
   condition: string,
@@ -62,7 +77,7 @@ const readAudit = (
 ): Promise<Page<AuditRecord>> =>
   queryPage(
     pool,
-    `SELECT id, at, actor, ${actorNameSql('audit_entry.organization_id', 'audit_entry.actor')} AS "actorName", action, subject_type AS "subjectType", subject_id AS "subjectId", detail, request_id AS "requestId"
+    `SELECT id, at, actor, ${actorNameSql('audit_entry.organization_id', 'audit_entry.actor')} AS "actorName", action, subject_type AS "subjectType", subject_id AS "subjectId", ${subjectName} AS "subjectName", detail, request_id AS "requestId"
      FROM audit_entry
      WHERE ${condition} AND ($after::uuid IS NULL OR id < $after)
        AND ($action::text IS NULL OR action = $action) AND ($actor::text IS NULL OR actor = $actor)

@@ -85,7 +85,7 @@ export const updateProfile = (
     const changed = changedFields(current, before, content)
     if (changed.length === 0) return current
     const version = await saveNextVersion(ctx, connection, { ...profile, current }, content)
-    await auditObject(ctx, connection, 'profile.updated', object, { version, changed })
+    await auditObject(ctx, connection, 'profile.updated', object, { name: content.name, version, changed })
     return readProfile(connection, profile)
   })
 

@@ -1,70 +1,60 @@
 import type { AuditRecord } from '../../api/schemas.ts'
+import { actorText } from '../../components/actor.ts'
 import { dayAndTime, moment } from '../../components/format.ts'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { useTyped } from '../../components/typed.ts'
 import { place, setParams } from '../../state/url.ts'
+import { actionWords, detailText, objectOf, wordsOfAction } from './audit-words.ts'
 import { List, SectionHead } from './section.tsx'
 import css from './settings.module.css'
 
 const columns: Column<AuditRecord>[] = [
   {
     title: 'Time',
-    cell: ({ at }) => (
-      <span class="one-line" title={moment(at)}>
+    cell: ({ at, requestId }) => (
+      <span class="one-line" title={requestId ? `${moment(at)}, request ${requestId}` : moment(at)}>
         {dayAndTime(Date.parse(at))}
       </span>
     ),
   },
-  { title: 'Action', cell: ({ action }) => <Filter name="action" value={action} /> },
-  { title: 'Who', cell: ({ actor }) => <Filter name="actor" value={actor} /> },
-  {
-    title: 'What',
-    cell: ({ subjectType, subjectId }) => (
-      <>
-        <span class="hint">{subjectType.replaceAll('_', ' ')}</span> <Filter name="subject" value={subjectId} />
-      </>
-    ),
-    optional: true,
-  },
-  {
-    title: 'Details',
-    cell: ({ detail, requestId }) => (
-      <span class="hint" title={requestId ? `Request ${requestId}` : ''}>
-        {Object.entries(detail)
-          .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-          .join(', ') || '–'}
-      </span>
-    ),
-    optional: true,
-  },
+  { title: 'What happened', cell: (record) => <Sentence record={record} /> },
+  { title: 'Details', cell: (record) => <span class="hint">{detailText(record) || '–'}</span>, optional: true },
 ]
 
-/** A value that shows only its own records when it is chosen. */
-const Filter = ({ name, value }: { name: string; value: string }) => (
+/** "Ada deleted the alert rule Offline": each part shows only its own records when it is chosen. */
+function Sentence({ record }: { record: AuditRecord }) {
+  const { actor, actorName, action, subjectId } = record
+  const object = objectOf(record)
+  return (
+    <span class={css.sentence}>
+      <Part name="actor" value={actor} text={actorText(actor, actorName)} isStrong />{' '}
+      <Part name="action" value={action} text={wordsOfAction(action)} />{' '}
+      {object === undefined ? null : <Part name="subject" value={subjectId} text={object} isStrong />}
+    </span>
+  )
+}
+
+type PartProps = { name: 'actor' | 'action' | 'subject'; value: string; text: string; isStrong?: boolean }
+
+const Part = ({ name, value, text, isStrong = false }: PartProps) => (
   <button
     type="button"
-    class={`${css.link} ${value.length > 24 ? css.long : css.whole}`}
+    class={`${css.part} ${isStrong ? css.strong : ''}`}
     title={`Show only records with ${value}`}
     onClick={() => setParams({ [name]: value })}
   >
-    {shortened(value)}
+    {text}
   </button>
 )
 
-/** A user without the issuer, and a UUID by its end. The address and the title have the whole value. */
-function shortened(value: string): string {
-  if (value.startsWith('user:')) return value.split('|').at(-1) ?? value
-  return /^[0-9a-f-]{36}$/.test(value) ? `…${value.slice(-12)}` : value
-}
-
-const filters = [
-  { name: 'action', label: 'Action', placeholder: 'api_key.created' },
-  { name: 'actor', label: 'Who', placeholder: 'key:… or user:…' },
+/** An actor and an object by their ids, which a chosen part of a sentence fills in. */
+const idFilters = [
+  { name: 'actor', label: 'Who', placeholder: 'person:…, key:… or user:…' },
   { name: 'subject', label: 'Id of the object', placeholder: 'Any' },
 ]
 
-function TextFilter({ name, label, placeholder }: { name: string; label: string; placeholder: string }) {
+function IdFilter({ name, label, placeholder }: { name: string; label: string; placeholder: string }) {
   const field = useTyped(place.value.params[name] ?? '', (text) => setParams({ [name]: text.trim() || null }))
   return (
     <label class="field grow">
@@ -73,6 +63,30 @@ function TextFilter({ name, label, placeholder }: { name: string; label: string;
     </label>
   )
 }
+
+function ActionFilter() {
+  const chosen = place.value.params.action ?? ''
+  const known = Object.keys(actionWords)
+  return (
+    <label class="field grow">
+      <span>What happened</span>
+      <select
+        class="input"
+        value={chosen}
+        onChange={(event) => setParams({ action: event.currentTarget.value || null })}
+      >
+        <option value="">Anything</option>
+        {(chosen === '' || known.includes(chosen) ? known : [chosen, ...known]).map((action) => (
+          <option key={action} value={action}>
+            {asHeading(wordsOfAction(action))}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const asHeading = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
 
 /** A day in local time as the start of it, `days` later. */
 const dayStart = (day: string | undefined, days = 0): string | null => {
@@ -96,8 +110,9 @@ export function AuditLog({ org }: { org: string }) {
         about="Every change in the organization, with its author. Choose a value to filter."
       />
       <div class={`toolbar ${css.auditFilters}`}>
-        {filters.map((filter) => (
-          <TextFilter key={filter.name} {...filter} />
+        <ActionFilter />
+        {idFilters.map((filter) => (
+          <IdFilter key={filter.name} {...filter} />
         ))}
         {(['from', 'to'] as const).map((name) => (
           <label key={name} class="field">

@@ -1,0 +1,116 @@
+import type { AuditRecord } from '../../api/schemas.ts'
+import { kindLabel } from '../../components/labels.tsx'
+
+/**
+ * What each action means, as the words between who did it and the name of the object: "Ada deleted the alert rule Offline". In the
+ * order in which the filter offers them.
+ */
+export const actionWords: Readonly<Record<string, string>> = {
+  'device.created': 'registered the device',
+  'device.updated': 'changed the device',
+  'device.deleted': 'deleted the device',
+  'device.enrolled': 'enrolled the device',
+  'device.identifiers_changed': 'changed the identifiers of the device',
+  'device.status_changed': 'changed the status of the device',
+  'device.token_issued': 'issued a token for the device',
+  'device.token_replaced': 'replaced the token of the device',
+  'device.token_revoked': 'revoked a token of the device',
+  'device.transferred': 'transferred the device',
+  'group.created': 'created the group',
+  'group.updated': 'changed the group',
+  'group.deleted': 'deleted the group',
+  'group.members_added': 'added devices to the group',
+  'group.member_removed': 'removed a device from the group',
+  'place.created': 'created the place',
+  'place.updated': 'changed the place',
+  'place.deleted': 'deleted the place',
+  'saved_view.created': 'saved the view',
+  'saved_view.deleted': 'deleted the view',
+  'profile.created': 'created the profile',
+  'profile.updated': 'changed the profile',
+  'profile.rolled_back': 'rolled back the profile',
+  'profile.deleted': 'deleted the profile',
+  'firmware_image.added': 'added the firmware',
+  'firmware_image.deleted': 'deleted the firmware',
+  'job.created': 'created the job',
+  'job.cancelled': 'cancelled the job',
+  'job.retried': 'retried the job',
+  'job_batch.created': 'started the batch of jobs',
+  'job_batch.paused': 'paused the batch of jobs',
+  'job_batch.resumed': 'resumed the batch of jobs',
+  'job_batch.retried': 'retried failed jobs of the batch',
+  'job_batch.cancelled': 'cancelled the batch of jobs',
+  'job_batch.aborted': 'aborted the batch of jobs',
+  'alert.acknowledged': 'acknowledged an alert of the rule',
+  'alert.updated': 'commented an alert of the rule',
+  'alert.closed': 'closed an alert of the rule',
+  'alert_rule.created': 'created the alert rule',
+  'alert_rule.updated': 'changed the alert rule',
+  'alert_rule.deleted': 'deleted the alert rule',
+  'alert_address.confirmation_requested': 'sent a confirmation to',
+  'alert_address.confirmed': 'confirmed the address',
+  'alert_address.refused': 'refused messages to',
+  'alert_address.tested': 'sent a test message to',
+  'chat_channel.created': 'created the chat channel',
+  'chat_channel.updated': 'changed the chat channel',
+  'chat_channel.deleted': 'deleted the chat channel',
+  'chat_channel.tested': 'sent a test message to the chat channel',
+  'webhook.created': 'created the webhook',
+  'webhook.changed': 'changed the webhook',
+  'webhook.deleted': 'deleted the webhook',
+  'webhook.disabled': 'disabled the webhook',
+  'webhook.tested': 'sent a test event to the webhook',
+  'webhook.redelivered': 'sent an event again to the webhook',
+  'person.joined': 'joined the organization',
+  'person.role_changed': 'changed the role of',
+  'person.link_created': 'created a sign-in link for',
+  'person.removed': 'removed',
+  'invitation.created': 'invited',
+  'invitation.withdrawn': 'withdrew the invitation of',
+  'session.started': 'signed in',
+  'session.ended': 'signed out',
+  'session.revoked': 'ended a session',
+  'session.roles_changed': 'changed the roles of a session',
+  'api_key.created': 'created the API key',
+  'api_key.rotated': 'rotated the API key',
+  'api_key.revoked': 'revoked the API key',
+  'enrollment_key.created': 'created the enrollment key',
+  'enrollment_key.revoked': 'revoked the enrollment key',
+  'organization.created': 'created the organization',
+  'organization.renamed': 'renamed the organization to',
+  'organization.subscription_changed': 'changed the subscription of the organization',
+  'radio_health.requested': 'compared the radios',
+  'map_settings.changed': 'changed the map background',
+}
+
+/** The words of an action; for one of a newer service, the words of its name. */
+export const wordsOfAction = (action: string): string => actionWords[action] ?? action.replaceAll(/[._]/g, ' ')
+
+const withoutObject = new Set(['person.joined', 'radio_health.requested', 'map_settings.changed'])
+
+/** The object of a sentence about a record; undefined if the words of the action say it all. */
+export function objectOf({ action, subjectType, subjectId, subjectName, detail }: AuditRecord): string | undefined {
+  if (subjectType === 'session' || withoutObject.has(action)) return undefined
+  if (subjectName !== null) return subjectName
+  for (const name of ['email', 'version'] as const) if (typeof detail[name] === 'string') return detail[name]
+  if (typeof detail.kind === 'string') return kindLabel[detail.kind as keyof typeof kindLabel] ?? detail.kind
+  return subjectId.includes('@') ? subjectId : `…${subjectId.slice(-12)}`
+}
+
+const said = new Set(['name', 'email', 'deviceId', 'ruleId', 'newKeyId', 'principalId', 'kind'])
+
+/** What a record says beside its sentence: `role: operator`. */
+export const detailText = ({ action, detail }: AuditRecord): string =>
+  Object.entries(detail)
+    .filter(
+      ([name, value]) => !said.has(name) && value !== null && !(action.startsWith('firmware') && name === 'version'),
+    )
+    .map(([name, value]) => `${wordsOfName(name)}: ${valueText(value)}`)
+    .join(', ')
+
+const wordsOfName = (name: string): string => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
