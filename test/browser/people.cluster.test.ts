@@ -190,7 +190,7 @@ test('creates, rotates and revokes an API key, each shown once', async () => {
   await expect.poll(() => statusOf(newKey)).toBe(401)
 
   await section(page, 'Audit log')
-  await page.getByRole('button', { name: 'rotated the API key' }).click()
+  await page.getByRole('link', { name: 'rotated the API key' }).click()
   await expect.poll(() => page.getByRole('table').getByRole('row').count()).toBe(2)
 })
 
@@ -353,7 +353,7 @@ test('invites a colleague, who joins, signs in again by e-mail, and is removed',
   await administrator.getByText('Nobody has joined yet').waitFor()
   await section(administrator, 'Audit log')
   const rows = administrator.getByRole('table', { name: 'Audit records' }).getByRole('row')
-  await rows.filter({ hasText: 'Grace Hopper joined the organization' }).filter({ hasText: 'role: operator' }).waitFor()
+  await rows.filter({ hasText: 'Grace Hopper joined the organization' }).filter({ hasText: 'role: Operator' }).waitFor()
   await rows.filter({ hasText: 'invited grace@example.com' }).waitFor()
   await rows.filter({ hasText: 'removed Grace Hopper' }).waitFor()
   await administrator.getByLabel('What happened').selectOption({ label: 'Created the group' })

@@ -100,4 +100,7 @@ const changeText = (detail: Record<string, unknown>): string =>
     .join('; ')
 
 /** Returns who caused an event. */
-export const causeText = ({ by, byName }: DeviceEvent): string => (by === null ? '' : actorText(by, byName))
+export function causeText({ by, byName }: DeviceEvent): string {
+  if (by === null) return ''
+  return by === 'system' ? 'Automatic' : actorText(by, byName)
+}

@@ -4,7 +4,7 @@ import { dayAndTime, moment } from '../../components/format.ts'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { useTyped } from '../../components/typed.ts'
-import { place, setParams } from '../../state/url.ts'
+import { linkTo, place, setParams } from '../../state/url.ts'
 import { actionWords, detailText, objectOf, wordsOfAction } from './audit-words.ts'
 import { List, SectionHead } from './section.tsx'
 import css from './settings.module.css'
@@ -38,20 +38,19 @@ function Sentence({ record }: { record: AuditRecord }) {
 type PartProps = { name: 'actor' | 'action' | 'subject'; value: string; text: string; isStrong?: boolean }
 
 const Part = ({ name, value, text, isStrong = false }: PartProps) => (
-  <button
-    type="button"
+  <a
     class={`${css.part} ${isStrong ? css.strong : ''}`}
     title={`Show only records with ${value}`}
-    onClick={() => setParams({ [name]: value })}
+    href={linkTo('settings', { ...place.value.params, [name]: value })}
   >
     {text}
-  </button>
+  </a>
 )
 
 /** An actor and an object by their ids, which a chosen part of a sentence fills in. */
 const idFilters = [
-  { name: 'actor', label: 'Who', placeholder: 'person:…, key:… or user:…' },
-  { name: 'subject', label: 'Id of the object', placeholder: 'Any' },
+  { name: 'actor', label: 'Who', placeholder: 'Choose a name below' },
+  { name: 'subject', label: 'Object', placeholder: 'Choose an object below' },
 ]
 
 function IdFilter({ name, label, placeholder }: { name: string; label: string; placeholder: string }) {
@@ -107,7 +106,7 @@ export function AuditLog({ org }: { org: string }) {
     <>
       <SectionHead
         title="Audit log"
-        about="Every change in the organization, with its author. Choose a value to filter."
+        about="Every change in the organization, with its author. Choose a word of a sentence to see only such changes."
       />
       <div class={`toolbar ${css.auditFilters}`}>
         <ActionFilter />

@@ -1,5 +1,6 @@
 import type { AuditRecord } from '../../api/schemas.ts'
 import { kindLabel } from '../../components/labels.tsx'
+import { type Role, roleLabel } from './role-field.tsx'
 
 /**
  * What each action means, as the words between who did it and the name of the object: "Ada deleted the alert rule Offline". In the
@@ -99,18 +100,22 @@ export function objectOf({ action, subjectType, subjectId, subjectName, detail }
 
 const said = new Set(['name', 'email', 'deviceId', 'ruleId', 'newKeyId', 'principalId', 'kind'])
 
-/** What a record says beside its sentence: `role: operator`. */
-export const detailText = ({ action, detail }: AuditRecord): string =>
-  Object.entries(detail)
+/** What a record says beside its sentence: `role: Operator`. */
+export function detailText({ action, detail }: AuditRecord): string {
+  if (action === 'device.status_changed' || action === 'person.role_changed')
+    return `${valueText(detail.from)} → ${valueText(detail.to)}`
+  return Object.entries(detail)
     .filter(
       ([name, value]) => !said.has(name) && value !== null && !(action.startsWith('firmware') && name === 'version'),
     )
     .map(([name, value]) => `${wordsOfName(name)}: ${valueText(value)}`)
     .join(', ')
+}
 
 const wordsOfName = (name: string): string => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none'
+  if (typeof value === 'string' && Object.hasOwn(roleLabel, value)) return roleLabel[value as Role]
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -6,6 +6,7 @@ import { FailureNotice } from '../../components/notice.tsx'
 import type { ListPages } from '../../components/pages.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { roleLabel } from './role-field.tsx'
+import css from './settings.module.css'
 
 /** A new invitation. `url`: its link, if the service does not send it. */
 export type Invited = Invitation & { url: string | null }
@@ -27,7 +28,7 @@ export function Invitations({ path, list, onInvited }: InvitationsProps) {
       list.reload()
     })
   const columns: Column<Invitation>[] = [
-    { title: 'E-mail address', cell: ({ email }) => <strong>{email}</strong> },
+    { title: 'E-mail address', cell: ({ email }) => <strong class={css.long}>{email}</strong> },
     { title: 'Role', cell: ({ role }) => roleLabel[role], optional: true },
     { title: 'State', cell: (invitation) => stateOf(invitation) },
     {

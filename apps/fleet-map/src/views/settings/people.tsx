@@ -104,7 +104,7 @@ const columnsOf = (open: (opened: Opened) => void, link: (person: Person) => Pro
       <>
         <strong>{person.name}</strong>
         {isMe(person) ? <span class="hint"> (you)</span> : null}
-        <div class="hint">{person.email}</div>
+        <div class={`hint ${css.long}`}>{person.email}</div>
       </>
     ),
   },

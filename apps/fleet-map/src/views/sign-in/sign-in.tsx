@@ -158,11 +158,11 @@ function LinkByMail({ isPrimary }: { isPrimary: boolean }) {
         <input ref={field} class="input" name="email" type="email" required maxLength={254} autocomplete="email" />
       </label>
       <FailureNotice reason={failure} />
-      <p role="status" class="hint">
-        {sentTo
-          ? `If ${sentTo} belongs to a person of this service, a message with a link arrives within a minute.`
-          : ''}
-      </p>
+      {sentTo ? (
+        <p role="status" class="hint">
+          If {sentTo} belongs to a person of this service, a message with a link arrives within a minute.
+        </p>
+      ) : null}
       <button type="submit" class={`button ${isPrimary ? 'primary' : ''}`} disabled={busy}>
         Send me a sign-in link
       </button>
