@@ -49,8 +49,8 @@ const Part = ({ name, value, text, isStrong = false }: PartProps) => (
 
 /** An actor and an object by their ids, which a chosen part of a sentence fills in. */
 const idFilters = [
-  { name: 'actor', label: 'Who', placeholder: 'Choose a name below' },
-  { name: 'subject', label: 'Object', placeholder: 'Choose an object below' },
+  { name: 'actor', label: 'Who', placeholder: 'Any' },
+  { name: 'subject', label: 'Object', placeholder: 'Any' },
 ]
 
 function IdFilter({ name, label, placeholder }: { name: string; label: string; placeholder: string }) {

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useTitle } from '../../components/title.ts'
-import { caller, holds, homeOrganizationId, type Scope } from '../../state/session.ts'
+import { caller, holds, homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { WithoutOrganization } from '../shell/shell.tsx'
 import { ApiKeys } from './api-keys.tsx'
@@ -11,37 +11,28 @@ import { MapBackgroundSettings } from './map-background-settings.tsx'
 import { OrganizationSettings } from './organization.tsx'
 import { Organizations } from './organizations.tsx'
 import { People } from './people.tsx'
+import { type SectionId, shownSections } from './sections.ts'
 import { Sessions } from './sessions.tsx'
 import css from './settings.module.css'
 import { Webhooks } from './webhooks.tsx'
 
-type Section = {
-  id: string
-  label: string
-  /** Sections of an organization get its id; the others get ''. */
-  View: ComponentType<{ org: string }>
-  /** The scope in the organization that the section needs. */
-  scope?: Scope
-  /** 'person': for everybody. 'platform': for platform administrators. */
-  of?: 'person' | 'platform'
+/** Sections of an organization get its id; the others get ''. */
+const contents: Record<SectionId, ComponentType<{ org: string }>> = {
+  organization: OrganizationSettings,
+  people: People,
+  'api-keys': ApiKeys,
+  'enrollment-keys': EnrollmentKeys,
+  webhooks: Webhooks,
+  audit: AuditLog,
+  sessions: Sessions,
+  organizations: Organizations,
+  map: MapBackgroundSettings,
 }
-
-const sections: Section[] = [
-  { id: 'organization', label: 'Plan and usage', View: OrganizationSettings, scope: 'org:read' },
-  { id: 'people', label: 'People', View: People, scope: 'key:manage' },
-  { id: 'api-keys', label: 'API keys', View: ApiKeys, scope: 'key:manage' },
-  { id: 'enrollment-keys', label: 'Enrollment keys', View: EnrollmentKeys, scope: 'org:write' },
-  { id: 'webhooks', label: 'Webhooks', View: Webhooks, scope: 'webhook:manage' },
-  { id: 'audit', label: 'Audit log', View: AuditLog, scope: 'audit:read' },
-  { id: 'sessions', label: 'Sign-in sessions', View: Sessions, of: 'person' },
-  { id: 'organizations', label: 'Organizations', View: Organizations, of: 'platform' },
-  { id: 'map', label: 'Map background', View: MapBackgroundSettings, of: 'platform' },
-]
 
 /** The settings of an organization, of the caller and of the installation. */
 export function SettingsView() {
   const org = homeOrganizationId.value
-  const shown = sections.filter(({ of }) => of !== 'platform' || caller.value?.platform)
+  const shown = shownSections()
   const chosen = shown.find(({ id }) => id === place.value.params.section) ?? shown[0]
   const nav = useRef<HTMLElement>(null)
   useTitle(chosen?.label ?? '')
@@ -69,7 +60,10 @@ export function SettingsView() {
   )
 }
 
-function Content({ section: { id, label, View, scope, of }, org }: { section: Section; org: string }) {
+type ShownSection = ReturnType<typeof shownSections>[number]
+
+function Content({ section: { id, label, scope, of }, org }: { section: ShownSection; org: string }) {
+  const View = contents[id]
   if (of) return <View key={id} org="" />
   if (!org) return <WithoutOrganization />
   if (caller.value && scope && !holds(org, scope))

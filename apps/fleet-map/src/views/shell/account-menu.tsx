@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { folded } from '#client/folded'
 import { useAction } from '../../components/action.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -7,6 +7,7 @@ import { caller, homeOrganizationId, organizationId, organizationName, organizat
 import { leave } from '../../state/sign-in.ts'
 import { theme, toggleTheme } from '../../state/theme.ts'
 import { place, setParams } from '../../state/url.ts'
+import { usePopover } from './popover.ts'
 import css from './shell.module.css'
 
 /** Views that can show all organizations at once. */
@@ -17,27 +18,9 @@ const maxShown = 50
 
 /** Who is signed in and to which organization: switches the organization and the theme, and signs out. */
 export function AccountMenu() {
-  const [open, setOpen] = useState(false)
-  const frame = useRef<HTMLDivElement>(null)
+  const { open, setOpen, frame } = usePopover()
   const name = organizationName(homeOrganizationId.value)
   const label = name ?? ((organizations.value?.length ?? 0) > 1 ? 'All organizations' : 'Account')
-  useEffect(() => {
-    if (!open) return
-    const closeOutside = (event: Event) => {
-      if (!frame.current?.contains(event.target as Node)) setOpen(false)
-    }
-    const closeOnEscape = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return
-      setOpen(false)
-      frame.current?.querySelector('button')?.focus()
-    }
-    addEventListener('pointerdown', closeOutside)
-    addEventListener('keydown', closeOnEscape)
-    return () => {
-      removeEventListener('pointerdown', closeOutside)
-      removeEventListener('keydown', closeOnEscape)
-    }
-  }, [open])
   return (
     <div class={css.account} ref={frame}>
       <button type="button" aria-expanded={open} aria-label={`Account: ${label}`} onClick={() => setOpen(!open)}>
@@ -46,7 +29,11 @@ export function AccountMenu() {
           {label}
         </span>
       </button>
-      {open ? <Panel onDone={() => setOpen(false)} /> : null}
+      {open ? (
+        <section class={`${css.accountPanel} floating`} aria-label="Account">
+          <AccountPanel onDone={() => setOpen(false)} />
+        </section>
+      ) : null}
     </div>
   )
 }
@@ -59,11 +46,12 @@ const initialsOf = (name: string): string =>
     .map((word) => [...word][0]?.toUpperCase() ?? '')
     .join('')
 
-function Panel({ onDone }: { onDone: () => void }) {
+/** Who is signed in, the organizations, the theme and the sign-out. */
+export function AccountPanel({ onDone }: { onDone: () => void }) {
   const { busy, failure, run } = useAction()
   const { name, id, platform, sessionId } = caller.value ?? {}
   return (
-    <section class={`${css.accountPanel} floating`} aria-label="Account">
+    <>
       <div class={css.accountWho}>
         <strong>{name ?? id ?? 'Signed in'}</strong>
         <span class="hint">
@@ -82,7 +70,7 @@ function Panel({ onDone }: { onDone: () => void }) {
         </button>
       </div>
       <FailureNotice reason={failure} />
-    </section>
+    </>
   )
 }
 

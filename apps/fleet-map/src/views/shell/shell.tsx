@@ -1,52 +1,60 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { count } from '../../components/format.ts'
-import { Icon, type IconName } from '../../components/icon.tsx'
+import { Icon } from '../../components/icon.tsx'
 import { Loading } from '../../components/states.tsx'
 import { alertCounts } from '../../state/alert-counts.ts'
 import { organizationId, organizations } from '../../state/session.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { FirstRouter } from './first-router.tsx'
+import { MoreMenu } from './more-menu.tsx'
 import css from './shell.module.css'
-
-const views: { view: string; label: string; icon: IconName }[] = [
-  { view: 'map', label: 'Map', icon: 'map' },
-  { view: 'overview', label: 'Overview', icon: 'overview' },
-  { view: 'devices', label: 'Devices', icon: 'devices' },
-  { view: 'groups', label: 'Groups', icon: 'groups' },
-  { view: 'profiles', label: 'Profiles', icon: 'profiles' },
-  { view: 'jobs', label: 'Jobs', icon: 'jobs' },
-  { view: 'alerts', label: 'Alerts', icon: 'alerts' },
-  { view: 'settings', label: 'Settings', icon: 'settings' },
-]
+import { type Opened, Shortcuts } from './shortcuts.tsx'
+import { views } from './views.ts'
 
 /** The page of a device belongs to the list of devices. */
 const sectionOf = (view: string) => (view === 'device' ? 'devices' : view)
 
-/** The frame around every view: navigation, account and organization. */
-export const Shell = ({ children }: { children: ComponentChildren }) => (
-  <div class={css.shell}>
-    <button type="button" class="skip-link" onClick={focusContent}>
-      Skip to content
-    </button>
-    <nav class={css.rail} aria-label="Views">
-      <img class={css.brand} src="./favicon.svg" alt="Routerfleet" />
-      {views.map(({ view, label, icon }) => (
-        <a key={view} href={linkTo(view)} aria-current={sectionOf(place.value.view) === view ? 'page' : undefined}>
-          <Icon name={icon} />
-          {label}
-          {view === 'alerts' ? <OpenAlerts /> : null}
-        </a>
-      ))}
-      <span class={css.spacer} />
-      <AccountMenu />
-    </nav>
-    <main class={css.content} id="content" tabIndex={-1}>
-      {children}
-      <FirstRouter />
-    </main>
-  </div>
-)
+/** The frame around every view: navigation, search, account and organization. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const [opened, open] = useState<Opened>(null)
+  const search = () => open('search')
+  return (
+    <div class={css.shell}>
+      <button type="button" class="skip-link" onClick={focusContent}>
+        Skip to content
+      </button>
+      <nav class={css.rail} aria-label="Views">
+        <img class={css.brand} src="./favicon.svg" alt="Routerfleet" />
+        <button type="button" class={css.offPhone} title="Ctrl + K or /" onClick={search}>
+          <Icon name="search" />
+          Search
+        </button>
+        {views.map(({ view, label, icon, onPhone }) => (
+          <a
+            key={view}
+            class={onPhone ? '' : css.offPhone}
+            href={linkTo(view)}
+            aria-current={sectionOf(place.value.view) === view ? 'page' : undefined}
+          >
+            <Icon name={icon} />
+            {label}
+            {view === 'alerts' ? <OpenAlerts /> : null}
+          </a>
+        ))}
+        <span class={css.spacer} />
+        <AccountMenu />
+        <MoreMenu onSearch={search} />
+      </nav>
+      <main class={css.content} id="content" tabIndex={-1}>
+        {children}
+        <FirstRouter />
+      </main>
+      <Shortcuts opened={opened} onOpen={open} />
+    </div>
+  )
+}
 
 /** The numbers of open alerts, critical ones apart; nothing when there are none. */
 function OpenAlerts() {
