@@ -512,7 +512,10 @@ test('adds a device, a group, a profile, a rule and a job by keyboard alone, and
     await tabTo(page, target)
     await keyboard.type(text)
   }
-  await expect.poll(() => page.evaluate<string>('document.activeElement.name')).toBe('key')
+  const fieldInFocus = () => page.evaluate<string>('document.activeElement.name')
+  await expect.poll(fieldInFocus).toBe('email')
+  for (let stops = 0; stops < 2; stops++) await keyboard.press('Tab')
+  await expect.poll(fieldInFocus).toBe('key')
   await keyboard.type(key)
   await keyboard.press('Enter')
   await press(page.getByRole('link', { name: 'Devices', exact: true }))

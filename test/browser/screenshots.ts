@@ -29,6 +29,7 @@ type View = { name: string; place: string; sight: string; withMap?: boolean; by?
 
 const settings = [
   'organization',
+  'people',
   'api-keys',
   'enrollment-keys',
   'webhooks',

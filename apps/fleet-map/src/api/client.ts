@@ -18,14 +18,15 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly retryAfterS: number | null
-  readonly fields: { pointer: string; detail: string }[]
+  /** What is wrong with members of the request. */
+  readonly fields: { pointer: string; code: string; detail: string }[]
 
   constructor(
     status: number,
     code: string,
     detail: string,
     retryAfterS: number | null = null,
-    fields: { pointer: string; detail: string }[] = [],
+    fields: { pointer: string; code: string; detail: string }[] = [],
   ) {
     super(detail)
     this.status = status
@@ -128,7 +129,7 @@ export async function send(method: Method, path: string, options: SendOptions = 
     code?: string
     detail?: string
     title?: string
-    errors?: { pointer: string; detail: string }[]
+    errors?: { pointer: string; code: string; detail: string }[]
   }
   // A late refusal of an earlier key or session says nothing about the present one.
   const isPresent = key === apiKey.value && session === sessionCaller.value

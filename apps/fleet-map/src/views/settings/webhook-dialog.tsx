@@ -48,7 +48,7 @@ export function WebhookDialog({ title, hook, onClose, onSave }: WebhookDialogPro
           <span>Description</span>
           <input class="input" name="description" maxLength={200} defaultValue={hook?.description ?? ''} />
         </label>
-        <fieldset class="field plain">
+        <fieldset class="field plain" data-member="events" data-empty="Choose at least one event.">
           <legend class="label">Events</legend>
           <div class={css.ticks}>
             {events.map(([type, label]) => (
