@@ -57,6 +57,8 @@ export type Services = {
   /** Sign-in at the identity provider; undefined if it is not configured. */
   signInProvider: SignInProvider | undefined
   signInAttempts: SignInAttempts
+  /** Whether people can get sign-in links by e-mail, to within a second. */
+  sendsLinks: () => Promise<boolean>
   tokenSeal: TokenSeal
   /** Where the claims of the identity provider name the user's access. */
   claimNames: ClaimNames

@@ -38,6 +38,7 @@ import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.
 import type { AppCopies } from './routes/service/collect-metrics.ts'
 import type { Services } from './services.ts'
 import { createSignInAttempts } from './sign-in/attempts.ts'
+import { followMailLinks } from './sign-in/mail-links.ts'
 import { createSignInProvider } from './sign-in/provider.ts'
 import { startSessionChecks } from './sign-in/session-checks.ts'
 import { createTokenSeal } from './sign-in/token-seal.ts'
@@ -184,7 +185,7 @@ function openSignIn(parts: {
     signInProvider && startSessionChecks({ pool, plans, logger, provider: signInProvider, claimNames, seal: tokenSeal })
   const signInAttempts = createSignInAttempts(config.CONFIG_SECRETS_KEY, baseUrl)
   return {
-    services: { signInProvider, signInAttempts, tokenSeal, claimNames },
+    services: { signInProvider, signInAttempts, tokenSeal, claimNames, sendsLinks: followMailLinks(pool, clock) },
     stop: async () => sessionChecks?.stop(),
   }
 }

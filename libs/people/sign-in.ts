@@ -16,22 +16,25 @@ const maxMessagesPerHour = 5
  * Queues a message with a sign-in link to an address. Does nothing for an address that belongs to nobody, within a minute of the
  * last message, and after five messages within an hour; the caller must not learn which.
  */
-export async function requestSignInMail(
-  db: Queryable,
-  { email, pageUrl }: { email: string; pageUrl: string },
-): Promise<void> {
-  await db.query(
-    named(
-      `INSERT INTO sign_in_mail (id, organization_id, email, base_url)
+export async function requestSignInMail(pool: Pool, request: { email: string; pageUrl: string }): Promise<void> {
+  const { pageUrl } = request
+  const email = request.email.toLowerCase()
+  await transaction(pool, async (connection) => {
+    // Requests at the same time would not see each other's message.
+    await connection.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`sign-in-mail:${email}`])
+    await connection.query(
+      named(
+        `INSERT INTO sign_in_mail (id, organization_id, email, base_url)
        SELECT $id, r.organization_id, p.email, $pageUrl FROM person p JOIN person_role r ON r.person_id = p.id
        WHERE p.email = $email
          AND NOT EXISTS (SELECT FROM sign_in_mail m WHERE m.email = $email AND m.created_at > now() - interval '1 minute')
          AND (SELECT count(*) FROM sign_in_mail m WHERE m.email = $email AND m.created_at > now() - interval '1 hour')
            < ${maxMessagesPerHour}
        ORDER BY r.joined_at LIMIT 1`,
-      { id: newId(), email: email.toLowerCase(), pageUrl },
-    ),
-  )
+        { id: newId(), email, pageUrl },
+      ),
+    )
+  })
 }
 
 /** The person who used a link that was e-mailed to this address. Undefined if the person is in no organization any more. */

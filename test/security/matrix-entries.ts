@@ -80,6 +80,7 @@ export const entries: Record<string, Entry> = {
   'GET /auth/session': { unguarded: true },
   'DELETE /auth/session': { unguarded: true },
   'GET /auth/me': { foreign: 'own' },
+  'PATCH /auth/me': { json: name, foreign: 403 },
   'GET /auth/sessions': { foreign: 'own' },
   'DELETE /auth/sessions/{id}': { id: 'sessionId' },
   'GET /sessions': { foreign: 403 },

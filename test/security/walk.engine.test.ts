@@ -28,6 +28,7 @@ const openToReaders: Record<string, { because: string; status: number }> = {
   'POST /fleet/forecast': { because: 'a query whose route does not fit into an address', status: 200 },
   'POST /orgs/{orgId}/views': { because: 'a view that only the caller sees', status: 201 },
   'DELETE /orgs/{orgId}/views/{id}': { because: 'views of the caller; this is another one’s', status: 404 },
+  'PATCH /auth/me': { because: 'the name of a person; this is a key', status: 403 },
   'POST /auth/sign-in-links': { because: 'signs in the holder of the key itself', status: 201 },
   'DELETE /auth/sessions/{id}': { because: 'sessions of the caller; this is another one’s', status: 404 },
 }
@@ -99,6 +100,7 @@ const openWhenSuspended: Record<string, string> = {
       'DELETE /orgs/{orgId}/enrollment-keys/{id}',
       'DELETE /devices/{id}/tokens/{tokenId}',
       'POST /auth/sign-in-links',
+      'PATCH /auth/me',
       'PATCH /orgs/{orgId}/people/{id}',
       'DELETE /orgs/{orgId}/people/{id}',
       'POST /orgs/{orgId}/people/{id}/sign-in-links',

@@ -25,6 +25,7 @@ CREATE TABLE person_role (
 CREATE INDEX person_role_person ON person_role (person_id);
 
 -- Control planes keep sessions in memory for some seconds.
+CREATE TRIGGER person_changed AFTER UPDATE ON person FOR EACH ROW EXECUTE FUNCTION tell_access_changed('id');
 CREATE TRIGGER person_role_changed AFTER UPDATE OR DELETE ON person_role
   FOR EACH ROW EXECUTE FUNCTION tell_access_changed('person_id');
 
@@ -37,6 +38,10 @@ CREATE TABLE invitation (
   invited_by_name text,
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
+  -- The row stays, so that an address cannot be written to again at once.
+  withdrawn_at timestamptz,
+  -- Messages to the address without a day between two of them.
+  requests int NOT NULL DEFAULT 1,
   -- Where the page is, for the link in the message. Null: no message, because no mail server was set up. The link was shown once.
   base_url text,
   attempt int NOT NULL DEFAULT 0,

@@ -46,7 +46,7 @@ export const invitationRoutes: Route[] = [
       ),
       429: {
         description:
-          'An invitation was sent within the last minute (`invitation_too_soon`), or too many requests. Wait for the time in `Retry-After`.',
+          'An invitation was sent within the last minute, or five within a day (`invitation_too_soon`), or too many requests. Wait for the time in `Retry-After`.',
       },
     },
     example: { body: { email: 'ada@example.com', role: 'operator' } },

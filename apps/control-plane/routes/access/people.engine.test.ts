@@ -39,6 +39,8 @@ const page = (cookie?: string) => ({
   'x-forwarded-for': `2001:db8:1:${(clients++).toString(16)}::1`,
   ...(cookie === undefined ? {} : { cookie }),
 })
+/** What the sign-in page learns, which is asked at most once a second. */
+const pageSendsLinks = async () => (await api.call('GET', '/auth/session')).body.sendsLinks
 const tokenOf = (url: string) => /link=(fl\w_\w+)/.exec(url)?.[1] ?? ''
 /** The token of the link in the last message, whose lines the encoding breaks. */
 const mailed = () => tokenOf((smtp.received.at(-1)?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '='))
@@ -155,7 +157,7 @@ describe('an invitation without a mail server', () => {
   test('409 mail_server_missing for a sign-in link by e-mail, and the page knows before', async () => {
     const asked = await api.call('POST', '/auth/sign-in-mails', { json: { email: 'a@example.com' }, headers: page() })
     expect(asked).toMatchObject({ status: 409, body: { code: 'mail_server_missing' } })
-    expect((await api.call('GET', '/auth/session')).body.sendsLinks).toBe(false)
+    await expect.poll(pageSendsLinks).toBe(false)
   })
 })
 
@@ -217,11 +219,34 @@ describe('an invitation by e-mail', () => {
     const withdrawn = mailed()
     expect((await org.call('DELETE', `/invitations/${body.id}`)).status).toBe(204)
     expect((await org.call('DELETE', `/invitations/${body.id}`)).status).toBe(404)
+    expect((await org.call('GET', '/invitations')).body.items).toEqual([])
+    expect((await org.invite(body.email)).status).toBe(429)
     expect((await accept(withdrawn)).answer.status).toBe(404)
     await org.invite(newEmail())
     await sendInvitations(worker)
     await api.services.pool.query("UPDATE invitation SET expires_at = now() - interval '1 second'")
     expect((await accept(mailed())).answer.status).toBe(404)
+  })
+
+  test('an address gets at most five a day, also after they were withdrawn', async () => {
+    const org = await newOrganization()
+    const email = newEmail()
+    const later = (time: string) =>
+      api.services.pool.query('UPDATE invitation SET created_at = created_at - $1::interval WHERE email = $2', [
+        time,
+        email,
+      ])
+    for (let messages = 0; messages < 5; messages++) {
+      const { status, body } = await org.invite(email)
+      expect(status).toBe(201)
+      await org.call('DELETE', `/invitations/${body.id}`)
+      await later('2 minutes')
+    }
+    const refused = await org.invite(email)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000)
+    await later('1 day')
+    expect((await org.invite(email)).status).toBe(201)
   })
 
   test('says when the mail server refuses the address', async () => {
@@ -331,7 +356,7 @@ describe('POST /auth/sign-in-mails', () => {
     expect(answer).toMatchObject({ status: 201, body: { name: 'Ada Byron', organizations: [{ id: org.id }] } })
     expect((await as(cookie, 'GET', `/orgs/${org.id}`)).status).toBe(200)
     expect((await useLink(mailed())).answer.status).toBe(401)
-    expect((await api.call('GET', '/auth/session')).body.sendsLinks).toBe(true)
+    await expect.poll(pageSendsLinks).toBe(true)
   })
 
   test('answers the same for unknown people, and sends them nothing', async () => {
@@ -344,7 +369,7 @@ describe('POST /auth/sign-in-mails', () => {
     const [known, unknown] = [await ask(email), await ask('nobody@example.com')]
     expect(known.status).toBe(202)
     expect({ ...unknown, headers: null }).toEqual({ ...known, headers: null, body: { email: 'nobody@example.com' } })
-    for (let requests = 0; requests < 10; requests++) await ask(email)
+    await Promise.all(Array.from({ length: 10 }, () => ask(email)))
     while ((await sendSignInMails(worker)) > 0);
     expect(smtp.received.map(({ to }) => to.join())).toEqual([email])
   })
@@ -361,6 +386,25 @@ describe('POST /auth/sign-in-mails', () => {
     }
     while ((await sendSignInMails(worker)) > 0);
     expect(smtp.received).toHaveLength(5)
+  })
+})
+
+test('a person changes the name for all organizations; keys have none to change', async () => {
+  const [north, south] = [await newOrganization('North'), await newOrganization('South')]
+  const email = newEmail()
+  await north.join(email, 'viewer')
+  const { cookie } = await south.join(email, 'viewer')
+  const renamed = await as(cookie, 'PATCH', '/auth/me', { name: 'Ada Lovelace' })
+  expect(renamed).toMatchObject({ status: 200, body: { name: 'Ada Lovelace' } })
+  await expect.poll(async () => (await as(cookie, 'GET', '/auth/me')).body.name).toBe('Ada Lovelace')
+  for (const org of [north, south]) {
+    expect((await org.call('GET', '/people')).body.items).toMatchObject([{ name: 'Ada Lovelace' }])
+    expect(await org.audit('person.joined')).toMatchObject([{ actorName: 'Ada Lovelace' }])
+  }
+  expect((await as(cookie, 'PATCH', '/auth/me', { name: ' ' })).status).toBe(400)
+  expect(await api.call('PATCH', '/auth/me', { token: north.key, json: { name: 'Key' } })).toMatchObject({
+    status: 403,
+    body: { code: 'person_required' },
   })
 })
 

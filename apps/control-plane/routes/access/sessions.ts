@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { uuid } from '#core/schemas'
+import { text, uuid } from '#core/schemas'
 import { endAnySession, endOrganizationSession, endSession } from '#fleet/access/end-sessions'
 import {
   listAllSessions,
@@ -9,6 +9,7 @@ import {
   platformSessionSchema,
   sessionSchema,
 } from '#fleet/access/list-sessions'
+import { rename } from '#people/rename'
 import { paged } from '../../http/paging.ts'
 import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { flag, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
@@ -26,6 +27,21 @@ export const sessionRoutes: Route[] = [
     access: 'principal',
     answers: { 200: { description: 'The caller.', schema: callerSchema } },
     handle: async ({ ctx }) => ok(callerOf(ctx.principal)),
+  }),
+  route({
+    method: 'patch',
+    path: '/auth/me',
+    summary: 'Change your name',
+    description: 'For people who joined with an invitation: how colleagues see them, in all their organizations.',
+    tag: 'People',
+    access: 'principal',
+    body: z.strictObject({ name: text() }),
+    answers: {
+      200: { description: 'The caller.', schema: callerSchema },
+      403: { description: '`person_required`: the caller is an API key, or a user of the identity provider.' },
+    },
+    example: { body: { name: 'Ada Byron' } },
+    handle: async ({ ctx, body }) => ok(callerOf(await rename(ctx, body))),
   }),
   route({
     method: 'get',

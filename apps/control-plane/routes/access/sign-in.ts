@@ -121,8 +121,7 @@ export const signInRoutes: Route[] = [
       const caller = await callerOfSession(services, http)
       const { name, signsOut } = services.signInProvider ?? {}
       const provider = name === undefined ? null : { name, signsOut }
-      const sendsLinks = await sendsSignInLinks(services.pool)
-      return ok({ caller: caller ? callerOf(caller) : null, provider, sendsLinks })
+      return ok({ caller: caller ? callerOf(caller) : null, provider, sendsLinks: await services.sendsLinks() })
     },
   }),
   route({

@@ -63,6 +63,7 @@ export const actionWords: Readonly<Record<string, string>> = {
   'webhook.tested': 'sent a test event to the webhook',
   'webhook.redelivered': 'sent an event again to the webhook',
   'person.joined': 'joined the organization',
+  'person.renamed': 'changed the own name to',
   'person.role_changed': 'changed the role of',
   'person.link_created': 'created a sign-in link for',
   'person.removed': 'removed',

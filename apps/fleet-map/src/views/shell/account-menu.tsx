@@ -17,7 +17,7 @@ const manyOrganizations = 8
 const maxShown = 50
 
 /** Who is signed in and to which organization: switches the organization and the theme, and signs out. */
-export function AccountMenu() {
+export function AccountMenu({ onRename }: { onRename: () => void }) {
   const { open, setOpen, frame } = usePopover()
   const name = organizationName(homeOrganizationId.value)
   const label = name ?? ((organizations.value?.length ?? 0) > 1 ? 'All organizations' : 'Account')
@@ -31,7 +31,7 @@ export function AccountMenu() {
       </button>
       {open ? (
         <section class={`${css.accountPanel} floating`} aria-label="Account">
-          <AccountPanel onDone={() => setOpen(false)} />
+          <AccountPanel onDone={() => setOpen(false)} onRename={onRename} />
         </section>
       ) : null}
     </div>
@@ -46,14 +46,28 @@ const initialsOf = (name: string): string =>
     .map((word) => [...word][0]?.toUpperCase() ?? '')
     .join('')
 
+type AccountPanelProps = { onDone: () => void; onRename: () => void }
+
 /** Who is signed in, the organizations, the theme and the sign-out. */
-export function AccountPanel({ onDone }: { onDone: () => void }) {
+export function AccountPanel({ onDone, onRename }: AccountPanelProps) {
   const { busy, failure, run } = useAction()
   const { name, id, platform, sessionId } = caller.value ?? {}
   return (
     <>
       <div class={css.accountWho}>
         <strong>{name ?? id ?? 'Signed in'}</strong>
+        {id?.startsWith('person:') ? (
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              onDone()
+              onRename()
+            }}
+          >
+            Change name
+          </button>
+        ) : null}
         <span class="hint">
           {sessionId ? 'Signed in with a session' : 'Signed in with an API key'}
           {platform ? ' · Platform administrator' : ''}

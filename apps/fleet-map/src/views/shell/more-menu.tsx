@@ -6,7 +6,7 @@ import css from './shell.module.css'
 import { views } from './views.ts'
 
 /** What the bar of a phone has no room for: the other views, the search, and the account. */
-export function MoreMenu({ onSearch }: { onSearch: () => void }) {
+export function MoreMenu({ onSearch, onRename }: { onSearch: () => void; onRename: () => void }) {
   const { open, setOpen, frame } = usePopover()
   const close = () => setOpen(false)
   const hidden = views.filter(({ onPhone }) => !onPhone)
@@ -42,7 +42,7 @@ export function MoreMenu({ onSearch }: { onSearch: () => void }) {
               </a>
             ))}
           </div>
-          <AccountPanel onDone={close} />
+          <AccountPanel onDone={close} onRename={onRename} />
         </section>
       ) : null}
     </div>

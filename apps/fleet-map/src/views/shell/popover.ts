@@ -10,7 +10,7 @@ export function usePopover() {
       if (!frame.current?.contains(event.target as Node)) setOpen(false)
     }
     const closeOnEscape = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return
+      if (event.key !== 'Escape' || document.querySelector('dialog[open]')) return
       setOpen(false)
       frame.current?.querySelector('button')?.focus()
     }

@@ -10,7 +10,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { FirstRouter } from './first-router.tsx'
 import { MoreMenu } from './more-menu.tsx'
 import css from './shell.module.css'
-import { type Opened, Shortcuts } from './shortcuts.tsx'
+import { type Opened, ShellDialogs } from './shell-dialogs.tsx'
 import { views } from './views.ts'
 
 /** The page of a device belongs to the list of devices. */
@@ -20,6 +20,7 @@ const sectionOf = (view: string) => (view === 'device' ? 'devices' : view)
 export function Shell({ children }: { children: ComponentChildren }) {
   const [opened, open] = useState<Opened>(null)
   const search = () => open('search')
+  const rename = () => open('name')
   return (
     <div class={css.shell}>
       <button type="button" class="skip-link" onClick={focusContent}>
@@ -44,14 +45,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
           </a>
         ))}
         <span class={css.spacer} />
-        <AccountMenu />
-        <MoreMenu onSearch={search} />
+        <AccountMenu onRename={rename} />
+        <MoreMenu onSearch={search} onRename={rename} />
       </nav>
       <main class={css.content} id="content" tabIndex={-1}>
         {children}
         <FirstRouter />
       </main>
-      <Shortcuts opened={opened} onOpen={open} />
+      <ShellDialogs opened={opened} onOpen={open} />
     </div>
   )
 }

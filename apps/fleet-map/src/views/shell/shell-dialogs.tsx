@@ -1,16 +1,20 @@
 import { useEffect } from 'preact/hooks'
 import { loadedPart } from '../../components/loaded-part.ts'
 
-/** What a key opened. */
-export type Opened = 'search' | 'keys' | null
+/** The dialog that is open. */
+export type Opened = 'search' | 'keys' | 'name' | null
 
-const useSearch = loadedPart(async () => (await import('./search.tsx')).Search)
-const useKeys = loadedPart(async () => (await import('./keys.tsx')).Keys)
+/** The code of each is loaded when it is first opened. */
+const parts = {
+  search: loadedPart(async () => (await import('./search.tsx')).Search),
+  keys: loadedPart(async () => (await import('./keys.tsx')).Keys),
+  name: loadedPart(async () => (await import('./rename-dialog.tsx')).RenameDialog),
+}
 
-type ShortcutsProps = { opened: Opened; onOpen: (next: (before: Opened) => Opened) => void }
+type ShellDialogsProps = { opened: Opened; onOpen: (next: (before: Opened) => Opened) => void }
 
-/** Opens the search with Ctrl-K and `/`, and the list of keys with `?`. */
-export function Shortcuts({ opened, onOpen }: ShortcutsProps) {
+/** The dialogs of the frame. Ctrl-K and `/` open the search, and `?` the list of keys. */
+export function ShellDialogs({ opened, onOpen }: ShellDialogsProps) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const wanted = wantedBy(event)
@@ -23,21 +27,15 @@ export function Shortcuts({ opened, onOpen }: ShortcutsProps) {
   }, [])
   // A dialog tells that it closed a moment later, when a key may have opened the other one.
   const close = () => onOpen((before) => (before === opened ? null : before))
-  if (opened === 'search') return <LoadedSearch onClose={close} />
-  return opened === 'keys' ? <LoadedKeys onClose={close} /> : null
+  return opened === null ? null : <Loaded key={opened} opened={opened} onClose={close} />
 }
 
-function LoadedSearch({ onClose }: { onClose: () => void }) {
-  const { Part } = useSearch()
+function Loaded({ opened, onClose }: { opened: keyof typeof parts; onClose: () => void }) {
+  const { Part } = parts[opened]()
   return Part ? <Part onClose={onClose} /> : null
 }
 
-function LoadedKeys({ onClose }: { onClose: () => void }) {
-  const { Part } = useKeys()
-  return Part ? <Part onClose={onClose} /> : null
-}
-
-function wantedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): Opened {
+function wantedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): 'search' | 'keys' | null {
   if (key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey) return 'search'
   // A field receives the key as text.
   const isField = target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
