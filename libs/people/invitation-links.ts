@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '#core/errors'
+import { pageAddress } from '#core/page-address'
 import { instantOut } from '#core/schemas'
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import { type RoleName, roleNames } from '#fleet/access/scopes'
@@ -21,7 +22,7 @@ export async function issueInvitationLink(
     invitationId,
     isMailed,
   ])
-  return `${pageUrl.replace(/\/$/, '')}/#/invitation?link=${token}`
+  return pageAddress(pageUrl, `invitation?link=${token}`)
 }
 
 /** What the link of an invitation is about. */

@@ -15,6 +15,7 @@ import { hasMailServerSql } from '#messages/mail-server'
 import { type Invitation, invitationColumns, invitationDays } from '#people/invitation'
 import { issueInvitationLink } from '#people/invitation-links'
 import { queryEntity } from '#postgres/entities'
+import { lockName } from '#postgres/name-lock'
 import { type Connection, transaction } from '#postgres/pool'
 
 type NewInvitation = { organizationId: string; email: string; role: RoleName; pageUrl: string }
@@ -39,9 +40,7 @@ export async function invite(ctx: FleetContext, invitation: NewInvitation): Prom
   authorizeAll(ctx.principal, organizationId, scopesOfRole[role])
   const email = invitation.email.toLowerCase()
   return transaction(ctx.pool, async (connection) => {
-    await connection.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `invitation:${organizationId}:${email}`,
-    ])
+    await lockName(connection, `invitation:${organizationId}:${email}`)
     const { hasMail, requests } = await requireInvitable(connection, { organizationId, email })
     await connection.query('DELETE FROM invitation WHERE organization_id = $1 AND email = $2', [organizationId, email])
     const created = await queryEntity<Invitation>(

@@ -1,4 +1,5 @@
 import { newId } from '#core/ids'
+import { lockName } from '#postgres/name-lock'
 import type { Connection } from '#postgres/pool'
 
 /** Someone who joins: `email` in lower case. */
@@ -25,7 +26,7 @@ export async function confirmedPerson(
   email: string,
   joins?: { name: string },
 ): Promise<string | undefined> {
-  await connection.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`person:${email}`])
+  await lockName(connection, `person:${email}`)
   const { rows } = await connection.query<{ id: string; isConfirmed: boolean }>(
     `SELECT id, is_confirmed AS "isConfirmed" FROM person WHERE email = $1 ORDER BY is_confirmed DESC, id FOR UPDATE`,
     [email],

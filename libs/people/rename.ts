@@ -1,4 +1,5 @@
 import { ServiceError } from '#core/errors'
+import { personIdOf } from '#fleet/access/person-principal'
 import type { Principal } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
@@ -7,7 +8,7 @@ import { transaction } from '#postgres/pool'
 /** Changes the name of the calling person, in all organizations of the person. Throws 403 `person_required` for other callers. */
 export async function rename(ctx: FleetContext, { name }: { name: string }): Promise<Principal> {
   const { pool, principal, requestId } = ctx
-  const personId = principal.id.startsWith('person:') ? principal.id.slice('person:'.length) : undefined
+  const personId = personIdOf(principal.id)
   if (personId === undefined)
     throw new ServiceError(
       403,

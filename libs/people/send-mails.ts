@@ -1,4 +1,5 @@
 import type { FairRounds } from '#core/fair-rounds'
+import { pageAddress } from '#core/page-address'
 import type { RoleName } from '#fleet/access/scopes'
 import { issueSignInLink } from '#fleet/access/sign-in-links'
 import { type MailWorker, mailLeaseMs, mailRetryDelaysMs } from '#messages/mail-worker'
@@ -76,7 +77,7 @@ export const sendSignInMails = (worker: MailWorker, rounds?: FairRounds): Promis
       attempt: async (message) => {
         const { token } = await issueSignInLink(worker.pool, { email: message.email }, signInLinkMinutes)
         // `by=mail`: the page asks before it uses the link, because mail scanners open links.
-        const link = `${message.pageUrl.replace(/\/$/, '')}/#/sign-in?by=mail&link=${token}`
+        const link = pageAddress(message.pageUrl, `sign-in?by=mail&link=${token}`)
         const content = signInText({ link, minutes: signInLinkMinutes })
         await attempt(worker, 'sign_in_mail', { message, content, delaysMs: signInDelaysMs })
       },

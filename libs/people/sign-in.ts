@@ -1,6 +1,7 @@
 import { newId } from '#core/ids'
 import { hasMailServerSql } from '#messages/mail-server'
 import { confirmedPerson } from '#people/person'
+import { lockName } from '#postgres/name-lock'
 import { named } from '#postgres/named'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
@@ -21,7 +22,7 @@ export async function requestSignInMail(pool: Pool, request: { email: string; pa
   const email = request.email.toLowerCase()
   await transaction(pool, async (connection) => {
     // Requests at the same time would not see each other's message.
-    await connection.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`sign-in-mail:${email}`])
+    await lockName(connection, `sign-in-mail:${email}`)
     await connection.query(
       named(
         `INSERT INTO sign_in_mail (id, organization_id, email, base_url)

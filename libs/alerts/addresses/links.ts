@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { addressStates, reviseRules } from '#alerts/addresses/address'
 import { ServiceError } from '#core/errors'
+import { pageAddress } from '#core/page-address'
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import { recordAudit } from '#fleet/audit/record'
 import { systemTransaction } from '#fleet/tenant'
@@ -22,7 +23,7 @@ export async function issueAddressLink(
      VALUES ($1, $2, $3, now() + make_interval(days => $4))`,
     [hash, organizationId, address, days],
   )
-  return `${pageUrl.replace(/\/$/, '')}/#/alert-mail?link=${token}`
+  return pageAddress(pageUrl, `alert-mail?link=${token}`)
 }
 
 /** Stores where the page is, for the links of addresses that rules of earlier versions and of other settings named. */

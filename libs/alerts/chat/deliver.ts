@@ -4,6 +4,7 @@ import type { Alert } from '#alerts/inbox/alert'
 import { readNotified } from '#alerts/inbox/sentence'
 import type { Clock } from '#core/clock'
 import type { FairRounds } from '#core/fair-rounds'
+import { pageAddress } from '#core/page-address'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Window } from '#fleet/jobs/model/schedule'
@@ -117,7 +118,7 @@ async function send({ pool, keyring, sender }: ChatWorker, message: DueMessage):
 
 async function textOf(pool: Pool, message: DueMessage) {
   const { organizationId, organizationName, channelName, ruleId, ruleName, severity, count, alertIds } = message
-  const page = `${message.baseUrl.replace(/\/$/, '')}/#/alerts?org=${organizationId}`
+  const page = pageAddress(message.baseUrl, `alerts?org=${organizationId}`)
   if (ruleId === null || ruleName === null || severity === null) return testText(channelName, organizationName, page)
   const alerts = await readNotified(pool, alertIds)
   return alertsText({ ruleName, severity, organizationName, count, alerts, link: `${page}&rule=${ruleId}` })

@@ -6,6 +6,10 @@ import type { Queryable } from '#postgres/pool'
 /** The principal id of a person who signs in with links. */
 export const personActor = (personId: string): string => `person:${personId}`
 
+/** The person with this principal id, or undefined for other callers. */
+export const personIdOf = (principalId: string): string | undefined =>
+  principalId.startsWith('person:') ? principalId.slice('person:'.length) : undefined
+
 /** SQL: the roles of the person with this id, as `StatedGrants`. A column must have its table's name before it. */
 export const rolesOfPersonSql = (personId: string): string =>
   `(SELECT coalesce(jsonb_object_agg(r.organization_id, jsonb_build_array(r.role)), '{}')

@@ -49,7 +49,10 @@ export async function userPrincipal(
   for (const [given, words] of wanted) {
     const organizationId = given.toLowerCase()
     const held = scopesOfWords(words)
-    if (planOf.has(organizationId) && held.length > 0) grants.set(organizationId, new Set(held))
+    if (planOf.has(organizationId) && held.length > 0) {
+      // The same organization can be stated twice, in another spelling of its id.
+      grants.set(organizationId, new Set([...(grants.get(organizationId) ?? []), ...held]))
+    }
   }
   const home = [...grants.keys()][0] ?? null
   const perMinute = planNamed(plans, (home && planOf.get(home)) || 'free').requestsPerMinute

@@ -3,6 +3,7 @@ import type { FleetContext } from '#fleet/context'
 import { type LimitName, limitNamed, limitNames } from '#fleet/organizations/limit-table'
 import type { Plan } from '#fleet/organizations/plans'
 import { readEntitlement } from '#fleet/organizations/subscriptions'
+import { lockName } from '#postgres/name-lock'
 import type { Connection, Queryable } from '#postgres/pool'
 
 /** `owner`: the device or group, for a limit within one. `added`: how many objects the transaction has inserted. */
@@ -20,7 +21,7 @@ export async function requireWithinLimit(
   const { what, within, stored } = limitNamed(limit)
   const { plan } = await readEntitlement(ctx, connection, organizationId)
   const subject = [organizationId, limit, ...(owner === undefined ? [] : [owner])].join(':')
-  await connection.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [subject])
+  await lockName(connection, subject)
   // A statement of its own, so that it sees what was committed while the lock was awaited.
   const { rows } = await connection.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${stored}`, [
     organizationId,

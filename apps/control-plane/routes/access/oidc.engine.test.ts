@@ -104,6 +104,14 @@ describe('signing in at the identity provider', () => {
     expect((await api.call('GET', `/orgs/${organizationId}/audit`, { headers: { cookie } })).status).toBe(403)
   })
 
+  test('adds up the roles of an organization whose id is spelled in two ways', async () => {
+    users.twice = { name: 'Twice', orgs: { [organizationId]: ['admin'], [organizationId.toUpperCase()]: ['viewer'] } }
+    const { session } = await signIn('twice')
+    expect(await me(session)).toMatchObject({
+      organizations: [{ id: organizationId, scopes: expect.arrayContaining(['key:manage']) }],
+    })
+  })
+
   test('adds the roles of the person whose address the provider has verified, until the person is removed', async () => {
     const personId = randomUUID()
     const { pool } = api.services

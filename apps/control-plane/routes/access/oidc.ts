@@ -3,13 +3,14 @@ import { z } from 'zod'
 import { confirmPerson } from '#alerts/addresses/people'
 import { errorText } from '#core/error-text'
 import { notFound } from '#core/errors'
+import { pageAddress } from '#core/page-address'
 import { confirmedPersonWith, rolesOfPerson } from '#fleet/access/person-principal'
 import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
 import { mergeGrants, userId, userPrincipal } from '#fleet/access/user-principal'
 import { type Route, route } from '../../http/route.ts'
 import type { Services } from '../../services.ts'
 import { displayName, grantedAccess } from '../../sign-in/granted-access.ts'
-import { countSignIn, openSession, pageAddress, tooMany } from './sign-in.ts'
+import { countSignIn, openSession, tooMany } from './sign-in.ts'
 
 const tag = 'Sign-in'
 const redirect = { description: 'A redirect.', headers: ['Location', 'Set-Cookie'] }
@@ -80,7 +81,7 @@ export const oidcRoutes: Route[] = [
         if (email) await confirmPerson(ctx.pool, { organizationIds: [...principal.grants.keys()], email })
         const who = { ...user, tokens: await services.tokenSeal.seal(tokens), personId }
         const { cookie } = await openSession({ services, http, who, principal, requestId: ctx.requestId })
-        return redirectTo(pageAddress(services, attempt.returnTo), cookie, forget)
+        return redirectTo(pageAddress(services.publicBaseUrl, attempt.returnTo.slice('#/'.length)), cookie, forget)
       } catch (error) {
         return failed(services, http, error)
       }
@@ -104,7 +105,7 @@ export const oidcRoutes: Route[] = [
       await countSignIn(services, http)
       // Without the provider, the person is still signed out here.
       const address = await provider.signOutAddress().catch(() => undefined)
-      return redirectTo(address?.href ?? pageAddress(services, '#/map'))
+      return redirectTo(address?.href ?? pageAddress(services.publicBaseUrl, 'map'))
     },
   }),
 ]
@@ -127,7 +128,7 @@ function failed(services: Services, http: Context, error: unknown): Response {
 }
 
 const withProblem = (services: Services, problem: Problem, ...cookies: string[]): Response =>
-  redirectTo(pageAddress(services, `#/sign-in?problem=${problem}`), ...cookies)
+  redirectTo(pageAddress(services.publicBaseUrl, `sign-in?problem=${problem}`), ...cookies)
 
 function redirectTo(address: string, ...cookies: string[]): Response {
   const headers = new Headers({ Location: address, 'Cache-Control': 'no-store' })

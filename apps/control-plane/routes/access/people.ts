@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { pageAddress } from '#core/page-address'
 import { instantOut, uuid } from '#core/schemas'
 import { roleNames } from '#fleet/access/scopes'
 import { changeRole, createPersonLink, listPeople, personSchema, removePerson } from '#people/members'
 import { paged } from '../../http/paging.ts'
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-import { pageAddress } from './sign-in.ts'
 
 const tag = 'People'
 
@@ -69,7 +69,7 @@ export const peopleRoutes: Route[] = [
     },
     handle: async ({ ctx, services, params }) => {
       const { token, expiresAt } = await createPersonLink(ctx, { organizationId: params.orgId, personId: params.id })
-      return created({ url: pageAddress(services, `#/sign-in?link=${token}`), expiresAt })
+      return created({ url: pageAddress(services.publicBaseUrl, `sign-in?link=${token}`), expiresAt })
     },
   }),
 ]

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { conflict, ServiceError } from '#core/errors'
+import { pageAddress } from '#core/page-address'
 import { instantOut, uuid } from '#core/schemas'
 import { endSession } from '#fleet/access/end-sessions'
 import { findKeysById } from '#fleet/access/key-lookup'
@@ -62,8 +63,7 @@ export const signInRoutes: Route[] = [
     },
     handle: async ({ ctx, services }) => {
       const { token, expiresAt } = await createSignInLink(ctx)
-      // After the #, the token is neither sent to a server nor written to its logs.
-      return created({ url: pageAddress(services, `#/sign-in?link=${token}`), expiresAt })
+      return created({ url: pageAddress(services.publicBaseUrl, `sign-in?link=${token}`), expiresAt })
     },
   }),
   route({
@@ -171,10 +171,6 @@ export const signInRoutes: Route[] = [
     },
   }),
 ]
-
-/** The address of the web page with this fragment. */
-export const pageAddress = ({ publicBaseUrl }: Services, fragment: string): string =>
-  `${publicBaseUrl.replace(/\/$/, '')}/${fragment}`
 
 /** Throws 429 when the client's address tries to sign in too often. */
 export const countSignIn = ({ signInLimiter, trustedProxyHops }: Services, http: Context): Promise<unknown> =>

@@ -45,7 +45,7 @@ export function InvitationView() {
               </p>
             </div>
             {present ? (
-              <p>This browser is signed in as {present.name ?? 'another person'}. To join replaces that session.</p>
+              <p>This browser is signed in as {present.name ?? 'another person'}. Joining ends that session.</p>
             ) : null}
             <form onSubmit={join}>
               {linked.name === null ? (
