@@ -69,6 +69,14 @@ const organizationsWithDue = (table: MessageTable) => `
     SELECT FROM ${table} due WHERE due.organization_id = waiting.organization_id
       AND due.sent_at IS NULL AND due.failed_at IS NULL AND due.next_attempt_at <= $1)`
 
+/**
+ * SQL: when the next message to a place may be sent. `pause` (an interval) after the last message that was sent, and after now
+ * if one is being sent or repeated. `isSame` is the condition for a message `earlier` to the same place.
+ */
+export const nextMessageAtSql = (table: MessageTable, { pause, isSame }: { pause: string; isSame: string }): string =>
+  `greatest(now(), (SELECT max(coalesce(earlier.sent_at, now())) + ${pause} FROM ${table} earlier
+     WHERE ${isSame} AND earlier.attempt > 0 AND earlier.failed_at IS NULL))`
+
 type Postponed = { attempts: number; untilMs: number }
 
 /** Sets when messages are due again, and counts `attempts` more for each. */

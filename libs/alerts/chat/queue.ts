@@ -1,4 +1,5 @@
 import type { Alert } from '#alerts/inbox/alert'
+import { nextMessageAtSql } from '#messages/turns'
 import type { Queryable } from '#postgres/pool'
 
 /** Alerts that a message names. */
@@ -16,8 +17,7 @@ export async function queueChatMessages(connection: Queryable, opened: readonly 
   await connection.query(
     `INSERT INTO chat_message AS message (id, organization_id, channel_id, rule_id, alert_ids, alert_count, next_attempt_at)
      SELECT uuidv7(), r.organization_id, c.id, r.id, opened.ids[1:${maxNamedAlerts}], cardinality(opened.ids),
-       greatest(now(), (SELECT max(sent_at) + ${pause} FROM chat_message sent
-         WHERE sent.rule_id = r.id AND sent.channel_id = c.id))
+       ${nextMessageAtSql('chat_message', { pause, isSame: 'earlier.rule_id = r.id AND earlier.channel_id = c.id' })}
      FROM (SELECT rule_id, array_agg(id) AS ids FROM unnest($1::uuid[], $2::uuid[]) AS alert (rule_id, id) GROUP BY rule_id) opened
        JOIN alert_rule r ON r.id = opened.rule_id
        JOIN chat_channel c ON c.organization_id = r.organization_id AND c.id = ANY (r.chat_channel_ids)

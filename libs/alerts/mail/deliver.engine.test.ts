@@ -97,6 +97,30 @@ test('alerts that open while a message waits, or within five minutes of the last
   ])
 })
 
+test('alerts that open while a message is sent wait for the next one too', async () => {
+  const fleet = await createJobFleet(pool, 2)
+  const [first, second] = fleet.deviceIds
+  await newAlertRule(fleet, offline, emails('fleet@example.com'))
+  const silence = async (deviceId?: string) => {
+    await pool.query("UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE id = $1", [deviceId])
+    await evaluateStored(system)
+  }
+  await silence(first)
+  const slow: Mailer = {
+    send: async (message) => {
+      await silence(second)
+      return mailer.send(message)
+    },
+    close: () => {},
+  }
+  await send(slow)
+  await send()
+  expect(smtp.received.map(({ subject }) => subject)).toEqual(['[warning] Rule offline: Router 1'])
+  nowMs += 5 * 60_000
+  await send()
+  expect(smtp.received.map(({ subject }) => subject)).toContain('[warning] Rule offline: Router 2')
+})
+
 test('quiet hours delay the message but not the inbox', async () => {
   const fleet = await createJobFleet(pool, 1)
   const zone = 'Asia/Kolkata'

@@ -1,5 +1,6 @@
 import { isConfirmedSql } from '#alerts/addresses/address'
 import type { Alert } from '#alerts/inbox/alert'
+import { nextMessageAtSql } from '#messages/turns'
 import type { Queryable } from '#postgres/pool'
 
 /** Alerts that a message names. */
@@ -17,8 +18,7 @@ export async function queueMails(connection: Queryable, opened: readonly Alert[]
   await connection.query(
     `INSERT INTO alert_mail AS mail (id, organization_id, rule_id, address, alert_ids, alert_count, next_attempt_at)
      SELECT uuidv7(), r.organization_id, r.id, address, opened.ids[1:${maxNamedAlerts}], cardinality(opened.ids),
-       greatest(now(), (SELECT max(sent_at) + ${pause} FROM alert_mail sent
-         WHERE sent.rule_id = r.id AND sent.address = recipient.address))
+       ${nextMessageAtSql('alert_mail', { pause, isSame: 'earlier.rule_id = r.id AND earlier.address = recipient.address' })}
      FROM (SELECT rule_id, array_agg(id) AS ids FROM unnest($1::uuid[], $2::uuid[]) AS alert (rule_id, id) GROUP BY rule_id) opened
        JOIN alert_rule r ON r.id = opened.rule_id
        CROSS JOIN unnest(r.emails) AS recipient (address)
