@@ -7,7 +7,8 @@ import { browserSession } from './session.ts'
 // conflicts, versions and the way back to one.
 
 const minute = 60_000
-vi.setConfig({ testTimeout: 2 * minute })
+// Beside other products and browsers, some take four times as long as alone.
+vi.setConfig({ testTimeout: 4 * minute })
 const { product, read } = browserSession({ devices: 100 })
 
 const facts = (page: Page) => page.getByRole('main')

@@ -15,7 +15,8 @@ import { browserSession } from './session.ts'
 // e-mail to an SMTP server of the test.
 
 const minute = 60_000
-vi.setConfig({ testTimeout: 2 * minute })
+// Beside other products and browsers, some take four times as long as alone.
+vi.setConfig({ testTimeout: 4 * minute })
 let smtp: TestSmtp
 let receiver: WebhookReceiver
 const session = browserSession({
@@ -74,9 +75,7 @@ async function confirmAddress(address: string): Promise<void> {
   expect(await violations(page)).toEqual<Violation[]>([])
 }
 
-test('sets an alert on an area, and gets its e-mail, its webhook and its place in the inbox; closes it', {
-  timeout: 4 * minute,
-}, async () => {
+test('sets an alert on an area, and gets its e-mail, its webhook and its place in the inbox; closes it', async () => {
   const van = await registerVan(product(), 'Port van')
   const path = `/orgs/${van.organizationId}`
   const { key } = await product().call<{ key: string }>(
@@ -160,9 +159,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   expect(delivered('alert.closed')?.data).toMatchObject({ closeReason: 'closed_by_user' })
 })
 
-test('sees open alerts everywhere, acknowledges them together, and tests a chat channel', {
-  timeout: 4 * minute,
-}, async () => {
+test('sees open alerts everywhere, acknowledges them together, and tests a chat channel', async () => {
   const van = await registerVan(product(), 'Storm van')
   const path = `/orgs/${van.organizationId}`
   const post = <Answer>(to: string, body: unknown) =>
@@ -421,9 +418,7 @@ test('sorts devices, chooses columns, updates and reboots chosen ones; the addre
   await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
 })
 
-test('edits a device, reboots it and sees the job and who did what in its events; tokens, disable and delete', {
-  timeout: 4 * minute,
-}, async () => {
+test('edits a device, reboots it and sees the job and who did what in its events; tokens, disable and delete', async () => {
   const { id, key } = await newOrganization('One device')
   const device = { organizationId: id, serial: 'ONE-1', name: 'Ferry', model: 'RF-310', tags: ['ferry'] }
   const { id: deviceId } = await product().call<{ id: string }>('POST', '/devices', device, key)

@@ -127,7 +127,8 @@ test('kill -9 with 4 partitions loses and doubles nothing, and the last report o
     }),
     (async () => {
       for (const after of killAfter) {
-        await until('some reports are acknowledged', async () => acknowledged > after * devices.length * rounds)
+        const enough = after * devices.length * rounds
+        await until('some reports are acknowledged', async () => acknowledged > enough, storedWithinMs)
         restarting = restart()
         await restarting
       }
