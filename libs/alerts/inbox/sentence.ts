@@ -41,6 +41,10 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string
       return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
     case 'radio_fault':
       return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
+    case 'job_failed':
+      return `job ${measured.jobKind} ${measured.jobStatus === 'timedOut' ? 'timed out' : measured.jobStatus}, none succeeded ${from}`
+    case 'profile_not_applied':
+      return `version ${measured.version} of the profile ${onOneLine(String(measured.profileName))} instead of ${measured.newestVersion} ${from}`
     case 'entered_place':
       return `inside the place ${from}`
     case 'left_place':

@@ -32,6 +32,12 @@ export const conditionSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('radio_fault') })
     .describe('The last comparison of radios found a modem of the device to be a `fault`. See radio health.'),
+  z
+    .strictObject({ kind: z.literal('job_failed') })
+    .describe('A job of the last 7 days did not succeed, and no later one of its kind did on the device.'),
+  z
+    .strictObject({ kind: z.literal('profile_not_applied'), forMinutes: minutes(5, weekMinutes) })
+    .describe('The device has an earlier version of its configuration profile than the newest.'),
   z.strictObject({
     kind: z.literal('data_use'),
     aboveMegabytes: z.number().min(1).max(1_000_000_000),
@@ -50,7 +56,7 @@ export const conditionJson = `json_strip_nulls(json_build_object('kind', kind,
     'rsrpBelowDbm', CASE kind WHEN 'weak_signal' THEN threshold END,
     'temperatureAboveC', CASE kind WHEN 'high_temperature' THEN threshold END,
     'placeId', place_id,
-    'forMinutes', CASE WHEN kind NOT IN ('data_use', 'radio_fault') THEN for_minutes END,
+    'forMinutes', CASE WHEN kind NOT IN ('data_use', 'radio_fault', 'job_failed') THEN for_minutes END,
     'aboveMegabytes', CASE kind WHEN 'data_use' THEN threshold END,
     'period', period))`
 

@@ -1,5 +1,6 @@
-import type { Alert, AlertState, Condition } from '../../api/schemas.ts'
+import type { Alert, AlertState, Condition, JobStatus } from '../../api/schemas.ts'
 import { count, duration, measured, moment } from '../../components/format.ts'
+import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { numberOf, textOf } from '../../state/history.ts'
 
 export type AlertKind = Condition['kind']
@@ -15,6 +16,8 @@ export const kindLabels: Record<AlertKind, string> = {
   high_temperature: 'High temperature',
   modem_down: 'Modem without service',
   radio_fault: 'Weak antenna',
+  job_failed: 'Failed job',
+  profile_not_applied: 'Profile not applied',
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
@@ -61,6 +64,10 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return `A modem without service${lasting(condition.forMinutes)}`
     case 'radio_fault':
       return 'A modem weaker than its neighbours'
+    case 'job_failed':
+      return 'A job did not succeed'
+    case 'profile_not_applied':
+      return `An earlier version of the profile${lasting(condition.forMinutes)}`
     case 'entered_place':
       return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
     case 'left_place':
@@ -73,6 +80,12 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
 const orNever = (time: unknown) => {
   const text = textOf(time)
   return text === null ? 'never' : moment(text)
+}
+
+/** Returns a job and how it ended, such as "Reboot: Timed out". */
+function jobText({ jobKind, jobStatus }: Alert['measured']): string {
+  const [kind, status] = [textOf(jobKind) ?? '', textOf(jobStatus) ?? '']
+  return `${kindLabel[kind] ?? kind}: ${jobLook[status as JobStatus]?.label ?? status}`
 }
 
 /** Returns what was measured when the alert opened. */
@@ -90,6 +103,10 @@ export function measuredText({ kind, measured: values }: Alert): string {
       return `Modem ${textOf(values.modem) ?? ''} without service`
     case 'radio_fault':
       return `Modem ${textOf(values.modem) ?? ''} ${measured(numberOf(values.offsetDb), 'dB')} beside its neighbours`
+    case 'job_failed':
+      return jobText(values)
+    case 'profile_not_applied':
+      return `${textOf(values.profileName) ?? ''}: version ${numberOf(values.version)} instead of ${numberOf(values.newestVersion)}`
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
     default:

@@ -64,12 +64,13 @@ const initialConditions: Record<AlertKind, Condition> = {
   high_temperature: { kind: 'high_temperature', temperatureAboveC: 75, forMinutes: 10 },
   modem_down: { kind: 'modem_down', forMinutes: 30 },
   radio_fault: { kind: 'radio_fault' },
+  job_failed: { kind: 'job_failed' },
+  profile_not_applied: { kind: 'profile_not_applied', forMinutes: 60 },
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
 }
 
-/** The bounds that the service accepts for the minutes of each kind. */
 /** Chooses the devices of a rule. */
 const ScopeFields = ({ rule, groups }: { rule: RuleBody; groups: RuleTargets['groups'] }) => (
   <div class="pair">
@@ -128,12 +129,14 @@ const ChannelFields = ({ channels, chats }: Pick<RuleBody, 'channels'> & Pick<Ru
   </>
 )
 
+/** The bounds that the service accepts for the minutes of each kind. */
 const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   offline: [5, 10_080],
   no_fix: [5, 10_080],
   weak_signal: [1, 360],
   high_temperature: [1, 360],
   modem_down: [5, 360],
+  profile_not_applied: [5, 10_080],
   entered_place: [0, 10_080],
   left_place: [0, 10_080],
 }

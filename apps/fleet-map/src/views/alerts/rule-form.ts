@@ -47,6 +47,7 @@ function readCondition(kind: AlertKind, text: (name: string) => string): Conditi
     case 'left_place':
       return { kind, placeId: text('placeId'), forMinutes }
     case 'radio_fault':
+    case 'job_failed':
       return { kind }
     case 'data_use':
       return { kind, aboveMegabytes: Number(text('aboveMegabytes')), period: text('period') as 'day' | 'month' }
