@@ -74,8 +74,9 @@ const organizationsWithDue = (table: MessageTable) => `
  * if one is being sent or repeated. `isSame` is the condition for a message `earlier` to the same place.
  */
 export const nextMessageAtSql = (table: MessageTable, { pause, isSame }: { pause: string; isSame: string }): string =>
-  `greatest(now(), (SELECT max(coalesce(earlier.sent_at, now())) + ${pause} FROM ${table} earlier
-     WHERE ${isSame} AND earlier.attempt > 0 AND earlier.failed_at IS NULL))`
+  `greatest(now(), (SELECT max(earlier.sent_at) + ${pause} FROM ${table} earlier WHERE ${isSame}),
+     (SELECT now() + ${pause} FROM ${table} earlier
+      WHERE ${isSame} AND earlier.sent_at IS NULL AND earlier.failed_at IS NULL AND earlier.attempt > 0 LIMIT 1))`
 
 type Postponed = { attempts: number; untilMs: number }
 

@@ -90,12 +90,20 @@ test('a retry, or a week, ends the alert of a job; other organizations have none
   expect(await evaluated(fleet)).toMatchObject([{ state: 'open' }])
   expect(await evaluated(other)).toEqual([])
 
-  await retryJob(ctx, { organizationId, jobId })
-  expect(await evaluated(fleet)).toMatchObject([{ state: 'closed' }])
+  const retry = () => retryJob(ctx, { organizationId, jobId })
+  const states = async () => (await evaluated(fleet)).map(({ state }) => state)
+  await retry()
+  expect(await states()).toEqual(['closed'])
   await runJob(fleet, { deviceId, jobId, attempt: 2 }, 'failed')
-  expect(await evaluated(fleet)).toMatchObject([{ state: 'open' }, { state: 'closed' }])
+  expect(await states()).toEqual(['open', 'closed'])
+  await runJob(fleet, { deviceId, jobId: await newJob(fleet, deviceId, 'reboot') }, 'succeeded')
+  expect(await states()).toEqual(['closed', 'closed'])
+  // Created before the job that succeeded, but it ends after it.
+  await retry()
+  await runJob(fleet, { deviceId, jobId, attempt: 3 }, 'failed')
+  expect(await states()).toEqual(['open', 'closed', 'closed'])
   await pool.query("UPDATE job SET finished_at = finished_at - interval '7 days' WHERE id = $1", [jobId])
-  expect(await evaluated(fleet)).toMatchObject([{ state: 'closed' }, { state: 'closed' }])
+  expect(await states()).toEqual(['closed', 'closed', 'closed'])
 })
 
 test('a device without the newest version of its profile opens an alert after the time, until it has it', async () => {

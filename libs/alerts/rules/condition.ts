@@ -34,7 +34,7 @@ export const conditionSchema = z.discriminatedUnion('kind', [
     .describe('The last comparison of radios found a modem of the device to be a `fault`. See radio health.'),
   z
     .strictObject({ kind: z.literal('job_failed') })
-    .describe('A job of the last 7 days did not succeed, and no later one of its kind did on the device.'),
+    .describe('A job of the last 7 days did not succeed, and none of its kind succeeded afterwards on the device.'),
   z
     .strictObject({ kind: z.literal('profile_not_applied'), forMinutes: minutes(5, weekMinutes) })
     .describe('The device has an earlier version of its configuration profile than the newest.'),
