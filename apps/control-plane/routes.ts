@@ -17,6 +17,7 @@ import { chatChannelRoutes } from './routes/alerts/chat-channels.ts'
 import { configApplyRoutes } from './routes/configs/config-apply.ts'
 import { configVersionRoutes } from './routes/configs/config-versions.ts'
 import { configRoutes } from './routes/configs/configs.ts'
+import { configVariableRoutes } from './routes/configs/variables.ts'
 import { deviceBulkRoutes } from './routes/devices/device-bulk.ts'
 import { deviceEventRoutes } from './routes/devices/device-events.ts'
 import { deviceFileRoutes } from './routes/devices/device-files.ts'
@@ -73,6 +74,7 @@ export const routes: readonly Route[] = [
   ...placeRoutes,
   ...configRoutes,
   ...configVersionRoutes,
+  ...configVariableRoutes,
   ...configApplyRoutes,
   ...firmwareRoutes,
   ...jobRequestRoutes,

@@ -89,6 +89,34 @@ test('a person is invited, changed and removed', async () => {
   expect(await run('set-role ada@example.com --role owner')).toMatchObject({ code: 2 })
 })
 
+test('variables are set, previewed and removed; a dry run names those that are missing', async () => {
+  const { stdout: org } = await shell('routerfleet orgs create Variables --plan pro', asAdmin())
+  const { code, stdout, stderr } = await shell(
+    `
+    rf() { routerfleet --org ${org.trim()} "$@"; }
+    rf devices create --serial V-1 --name 'Bus 1' --model RX > /dev/null
+    profile=$(rf configs create Wifi --settings '{"ssid": "\${ssid}", "psk": {"$var": "wifi_psk"}}')
+    rf configs apply "$profile" --device V-1 --dry-run
+    group=$(rf groups create Buses)
+    rf groups add "$group" V-1
+    rf variables set ssid depot
+    printf 'correct horse' | rf variables set wifi_psk - --device V-1
+    rf variables set ssid '"bus"' --group "$group"
+    rf variables priority "$group" 5
+    rf variables list --device V-1
+    rf configs preview "$profile" V-1
+    rf variables remove wifi_psk --device V-1
+    rf variables remove wifi_psk --device V-1 || echo "exit code $?"`,
+    asAdmin(),
+  )
+  expect([code, stderr]).toEqual([0, 'There is no variable wifi_psk.\n'])
+  expect(stdout).toMatch(/1 skipped \(missing_variable\)[\s\S]*ssid +1 +\S+\nwifi_psk +1 /)
+  expect(stdout).toMatch(/wifi_psk +\{"\$secret":\{"set":true/)
+  expect(stdout).toMatch(/"ssid": "bus"[\s\S]*ssid +"bus" +group Buses \(priority 5\)\nwifi_psk +\S+ +device/)
+  expect(stdout).toMatch(/exit code 4\n$/)
+  expect(stdout).not.toContain('correct horse')
+})
+
 describe('an import', () => {
   test('prints tokens, and what failed with the row', async () => {
     const { stdout: org } = await shell('routerfleet orgs create Imports --plan pro', asAdmin())

@@ -27,6 +27,7 @@ const sameState = 'The object has the same state after a repetition.'
 const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 const condition = { kind: 'offline', forMinutes: 30 }
 const image = { version: '7.2', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
+const variables = () => ({ variables: { ssid: 'depot' } })
 const reboot = () => ({ kind: 'reboot' })
 const speedTest = () => ({ kind: 'speed_test' })
 
@@ -160,6 +161,13 @@ export const entries: Record<string, Entry> = {
     otherJson: () => ({ version: 2 }),
   },
   'GET /orgs/{orgId}/configs/{id}/devices': { id: 'profileId' },
+  'GET /orgs/{orgId}/variables': {},
+  'PUT /orgs/{orgId}/variables': { json: variables },
+  'GET /orgs/{orgId}/groups/{groupId}/variables': {},
+  'PUT /orgs/{orgId}/groups/{groupId}/variables': { json: variables },
+  'GET /devices/{id}/variables': { id: 'deviceId' },
+  'PUT /devices/{id}/variables': { id: 'deviceId', json: variables },
+  'GET /devices/{id}/config': { id: 'deviceId' },
   'POST /orgs/{orgId}/configs/{profileId}/apply': {
     json: ({ deviceId }) => ({ deviceIds: [deviceId] }),
     otherJson: ({ groupId }) => ({ groupId }),

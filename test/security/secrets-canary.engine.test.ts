@@ -56,18 +56,20 @@ const spellings = (secret: string) => [
 ]
 const newSecret = () => `canary${randomBytes(12).toString('hex')}`
 
-test('a profile’s secrets appear on the device’s own channel and nowhere else; the URL of a chat channel nowhere', async () => {
+test('the secrets of a profile and of variables appear on the device’s own channel and nowhere else; the URL of a chat channel nowhere', async () => {
   const [wifi, psk, pin, refused, hook] = [newSecret(), newSecret(), newSecret(), newSecret(), newSecret()]
+  const [vpn, apn, later] = [newSecret(), newSecret(), newSecret()]
   const organization = (await call('POST', '/orgs', { name: 'Harbour ferries', plan: 'pro' })).body.id
   const configs = `/orgs/${organization}/configs`
   const settings = { wifi: { ssid: 'depot', password: wifi }, networks: [{ psk }], sim: { user: { $secret: pin } } }
+  const templates = { vpn: { $var: 'vpn_token' }, apn: { login: `\${device.name}/\${apn_login}` } }
   const key = randomUUID()
   const created = await call('POST', configs, { name: 'Depot', settings }, key)
   expect(created.status).toBe(201)
   expect((await call('POST', configs, { name: 'Depot', settings }, key)).body).toEqual(created.body)
   expect((await call('POST', configs, { name: 'Depot', settings: { pin: refused } }, key)).status).toBe(422)
   const one = `${configs}/${created.body.id}`
-  expect((await call('PATCH', one, { settings: { wifi: { ssid: 'depot-2' } } })).body.version).toBe(2)
+  expect((await call('PATCH', one, { settings: { wifi: { ssid: 'depot-2' }, ...templates } })).body.version).toBe(2)
   expect((await call('PATCH', one, { settings: { pin: refused, x: { $secret: refused, y: 1 } } })).status).toBe(400)
   expect((await call('POST', configs, { name: 'A', settings: { pin: refused }, password: refused })).status).toBe(400)
   for (const path of [configs, one, `${one}/versions`, `/orgs/${organization}/audit`]) {
@@ -89,17 +91,26 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
     tags: [],
   })
   const token = (await call('POST', `/devices/${device.body.id}/token`, {})).body.token
+  const setVariables = (path: string, variables: unknown) => call('PUT', `${path}/variables`, { variables })
+  expect((await setVariables(`/orgs/${organization}`, { apn_login: { $secret: apn } })).status).toBe(200)
+  expect((await setVariables(`/devices/${device.body.id}`, { vpn_token: vpn })).status).toBe(200)
+  expect((await setVariables(`/devices/${device.body.id}`, { vpn_token: { $var: refused } })).status).toBe(400)
   const batch = await call('POST', `${one}/apply`, { deviceIds: [device.body.id] }, randomUUID())
   expect(batch.status).toBe(202)
+  // A job keeps the values of its creation.
+  expect((await setVariables(`/devices/${device.body.id}`, { vpn_token: later })).status).toBe(200)
+  const preview = await call('GET', `/devices/${device.body.id}/config?profileId=${created.body.id}`)
+  expect(preview.body).toMatchObject({ missingVariables: [], settings: { vpn: { $secret: { set: true } } } })
   const router = deviceCalls(service.url, token)
   const taken = await until('the job', async () => {
     const answer = await router.next(5)
     return answer.status === 200 && answer.body
   })
   const told = JSON.stringify(taken)
-  for (const secret of [wifi, psk, pin]) expect(told).toContain(secret)
+  for (const secret of [wifi, psk, pin, `"vpn":"${vpn}"`, `"login":"Ferry 1/${apn}"`]) expect(told).toContain(secret)
   expect((await router.report(taken.id, { attempt: taken.attempt, status: 'succeeded' })).status).toBe(200)
-  expect(JSON.stringify((await router.call('GET', '/device/config')).body)).toContain(wifi)
+  const config = JSON.stringify((await router.call('GET', '/device/config')).body)
+  for (const secret of [wifi, vpn, apn]) expect(config).toContain(secret)
   await call('GET', `/orgs/${organization}/jobs`)
   await call('GET', `/orgs/${organization}/jobs/${taken.id}`)
 
@@ -112,7 +123,7 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
   expect(places.database).toContain('depot-2')
   expect(places.logs).toContain('/orgs/:orgId/configs')
   for (const [place, text] of Object.entries(places)) {
-    for (const secret of [wifi, psk, pin, refused, hook].flatMap(spellings)) {
+    for (const secret of [wifi, psk, pin, vpn, apn, later, refused, hook].flatMap(spellings)) {
       expect(text.includes(secret), `a secret in ${place}`).toBe(false)
     }
   }
@@ -130,7 +141,7 @@ test('after a rotation of the master secret the new one opens every profile and 
     })
   expect(await rotate()).toMatch(/Wrapped [1-9]\d* data keys/)
   expect(await rotate()).toMatch('Wrapped 0 data keys')
-  const place = { organizationId, profileId: body.id, version: 1 }
+  const place = { organizationId, profileId: body.id, version: 1, variables: null }
   const revealWith = (...masters: string[]) => {
     const [current = '', previous] = masters
     const keyring = createKeyring(new Secret(current), previous === undefined ? undefined : new Secret(previous))

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { deviceConfigPath } from '#device-edge/contract'
-import { findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
+import { type AppliedProfile, findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
 import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { profileGone } from '#fleet/jobs/pinned-profiles'
@@ -27,22 +28,29 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
     refuseDisabled(grant)
     refuseNeedlessGateway(grant, receivedAtMs)
     const pool = parts.pools.of(`org:${grant.organizationId}`)
-    const profile = await findAppliedProfile(pool, grant)
-    if (!profile) return new Response(null, { status: 204 })
-    // A version never changes, so id and version identify the content.
-    const etag = `"${profile.id}-${profile.version}"`
+    const applied = await findAppliedProfile(pool, grant)
+    if (!applied) return new Response(null, { status: 204 })
+    const { variables, ...profile } = applied
+    const etag = tagOf(applied)
     if (matchesNone(request.headers.get('if-none-match') ?? undefined, etag)) {
       return new Response(null, { status: 304, headers: { ETag: etag } })
     }
     const { organizationId } = grant
     const settings = await revealSettings(
       { ...parts, pool },
-      { organizationId, profileId: profile.id, version: profile.version },
+      { organizationId, profileId: profile.id, version: profile.version, variables },
     )
     if (!settings) return answerGone(pool, grant)
     return answerJson({ profile: { ...profile, settings } }, 200, { ETag: etag })
   },
 })
+
+/** A version never changes, so id, version and the values of its variables identify the content. */
+function tagOf({ id, version, variables }: AppliedProfile): string {
+  if (variables === null) return `"${id}-${version}"`
+  const digest = createHash('sha256').update(JSON.stringify(variables)).digest('base64url').slice(0, 12)
+  return `"${id}-${version}-${digest}"`
+}
 
 async function answerGone(pool: Pool, grant: DeviceGrant): Promise<Response> {
   // Earlier OpenWrt agents check here that they reach the service while they apply a profile. After a 409 they would undo it.

@@ -117,12 +117,15 @@ function releaseHead(request: IncomingMessage): void {
 async function deliverable(
   parts: NextJobParts,
   organizationId: string,
-  { profile, traceparent: _traceparent, ...job }: HandedOutJob,
+  { profile, variables, traceparent: _traceparent, ...job }: HandedOutJob,
 ): Promise<object | undefined> {
   if (job.kind !== 'apply_config') return job
   const pool = parts.pools.of(`org:${organizationId}`)
   const settings =
     profile &&
-    (await revealSettings({ ...parts, pool }, { organizationId, profileId: profile.id, version: profile.version }))
+    (await revealSettings(
+      { ...parts, pool },
+      { organizationId, profileId: profile.id, version: profile.version, variables },
+    ))
   return settings ? { ...job, parameters: { profile: { ...profile, settings } } } : undefined
 }

@@ -1,13 +1,18 @@
+import type { StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import type { Queryable } from '#postgres/pool'
+
+/** A version of a profile with the values with which it was applied; null for one without variables. */
+export type AppliedProfile = { id: string; version: number; variables: StoredVariables | null }
 
 /** Returns the profile version that was last applied to a device. Undefined if none was. */
 export async function findAppliedProfile(
   db: Queryable,
   { organizationId, deviceId }: { organizationId: string; deviceId: string },
-): Promise<{ id: string; version: number } | undefined> {
-  const { rows } = await db.query<{ id: string; version: number }>(
-    `SELECT config_profile_id AS id, config_profile_version AS version FROM device
-     WHERE organization_id = $1 AND id = $2 AND config_profile_id IS NOT NULL`,
+): Promise<AppliedProfile | undefined> {
+  const { rows } = await db.query<AppliedProfile>(
+    `SELECT d.config_profile_id AS id, d.config_profile_version AS version, a.variables FROM device d
+       LEFT JOIN device_applied_variables a ON a.device_id = d.id AND a.organization_id = d.organization_id
+     WHERE d.organization_id = $1 AND d.id = $2 AND d.config_profile_id IS NOT NULL`,
     [organizationId, deviceId],
   )
   return rows[0]

@@ -2,6 +2,7 @@ import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import type { ProfileReference } from '#fleet/config-profiles/read'
+import { readNeededVariables } from '#fleet/config-profiles/variables/needed'
 import type { FleetContext } from '#fleet/context'
 import { createBatch, planBatch } from '#fleet/jobs/batches/create'
 import type { BatchPlan } from '#fleet/jobs/batches/plan'
@@ -39,8 +40,13 @@ async function withProfile<Result>(
   await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
   return transaction(ctx.pool, async (connection) => {
     const profile = await lockSharedProfile(connection, organizationId, profileId)
+    const { parameters: variables } = await readNeededVariables(ctx, connection, {
+      organizationId,
+      profileId: profile.id,
+      version: profile.version,
+    })
     const bound = { ...ctx, pool: boundPool(connection) }
-    return verb(bound, { ...input, organizationId, kind: 'apply_config', profile })
+    return verb(bound, { ...input, organizationId, kind: 'apply_config', profile: { ...profile, variables } })
   })
 }
 

@@ -1,76 +1,51 @@
-import {
-  type Json,
-  listSecrets,
-  redactSettings,
-  restoreSecrets,
-  revealSecrets,
-  type SettingsObject,
-  SettingsSecret,
-} from '#fleet/config-profiles/settings-tree'
-import { dataKeyOf } from '#fleet/crypto/data-keys'
+import { openTree, type SettingsPlace, type StoredSettings, sealTree } from '#fleet/config-profiles/sealed-settings'
+import { type Json, revealSecrets, type SettingsObject } from '#fleet/config-profiles/settings-tree'
+import { openVariables, type StoredVariables } from '#fleet/config-profiles/variables/snapshot'
+import { renderSettings } from '#fleet/config-profiles/variables/template'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Queryable } from '#postgres/pool'
 
 /** A version of a profile. Every encrypted value is bound to it and to its path. */
 type ProfileVersion = { organizationId: string; profileId: string; version: number }
 
-/** Settings as stored: redacted JSON, and the encrypted secrets by JSON pointer. */
-type StoredSettings = {
-  settings: { [key: string]: Json }
-  secrets: { [pointer: string]: { sealed: string; updatedAt: string } }
-}
-
-const placeOf = ({ profileId, version }: ProfileVersion, pointer: string) => ['profile', profileId, version, pointer]
+const placeOfVersion = ({ organizationId, profileId, version }: ProfileVersion): SettingsPlace => ({
+  organizationId,
+  parts: ['profile', profileId, version],
+})
 
 /** Encrypts the secrets of the settings of one version. */
-export async function sealSettings(
-  connection: Queryable,
+export const sealSettings = (
+  db: Queryable,
   keyring: Keyring,
-  place: ProfileVersion,
+  version: ProfileVersion,
   tree: SettingsObject,
-): Promise<StoredSettings> {
-  const settings = redactSettings(tree)
-  const found = listSecrets(tree)
-  if (found.length === 0) return { settings, secrets: {} }
-  const key = await dataKeyOf(connection, keyring, place.organizationId)
-  const secrets = found.map(([pointer, secret]) => {
-    const sealed = key.seal(secret.reveal(), placeOf(place, pointer)).toString('base64')
-    return [pointer, { sealed, updatedAt: secret.updatedAt }] as const
-  })
-  return { settings, secrets: Object.fromEntries(secrets) }
-}
+): Promise<StoredSettings> => sealTree(db, keyring, placeOfVersion(version), tree)
 
 /** Reads the settings of one version and decrypts their secrets. Returns undefined when the version does not exist. */
 export async function loadSettings(
   db: Queryable,
   keyring: Keyring,
-  place: ProfileVersion,
+  version: ProfileVersion,
 ): Promise<SettingsObject | undefined> {
   const { rows } = await db.query<StoredSettings>(
     `SELECT settings, secrets FROM config_profile_version
      WHERE organization_id = $1 AND profile_id = $2 AND version = $3`,
-    [place.organizationId, place.profileId, place.version],
+    [version.organizationId, version.profileId, version.version],
   )
-  const stored = rows[0]
-  if (!stored) return undefined
-  const sealed = Object.entries(stored.secrets)
-  if (sealed.length === 0) return stored.settings
-  const key = await dataKeyOf(db, keyring, place.organizationId)
-  const secrets = sealed.map(([pointer, secret]) => {
-    const json = key.open(Buffer.from(secret.sealed, 'base64'), placeOf(place, pointer))
-    return [pointer, new SettingsSecret(json, secret.updatedAt)] as const
-  })
-  return restoreSecrets(stored.settings, new Map(secrets))
+  return rows[0] && openTree(db, keyring, placeOfVersion(version), rows[0])
 }
 
 /**
- * Reads the settings of one version with all secrets in plain text, only for the device that applies them. Returns undefined
- * when the version does not exist.
+ * Reads the settings of one version with all secrets in plain text, only for the device that applies them. `variables` are the
+ * values that were stored for the device; null for settings without variables. Returns undefined when the version does not exist.
  */
 export async function revealSettings(
   source: { pool: Queryable; keyring: Keyring },
-  place: ProfileVersion,
+  { variables, ...version }: ProfileVersion & { variables: StoredVariables | null },
 ): Promise<{ [key: string]: Json } | undefined> {
-  const settings = await loadSettings(source.pool, source.keyring, place)
-  return settings && revealSecrets(settings)
+  const { pool, keyring } = source
+  const settings = await loadSettings(pool, keyring, version)
+  if (!settings || variables === null) return settings && revealSecrets(settings)
+  const values = await openVariables(pool, keyring, version.organizationId, variables)
+  return revealSecrets(renderSettings(settings, values).settings)
 }

@@ -20,6 +20,12 @@ export type SettingsObject = { [key: string]: SettingsTree }
 export const isSettingsObject = (tree: SettingsTree | undefined): tree is SettingsObject =>
   typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof SettingsSecret)
 
+/** A value that stands for that of a variable. */
+type Reference = { $var: string; default?: SettingsTree }
+
+export const isReference = (tree: SettingsTree | undefined): tree is Reference & SettingsObject =>
+  isSettingsObject(tree) && typeof tree.$var === 'string'
+
 export const isObject = (input: Json): input is { [key: string]: Json } =>
   typeof input === 'object' && input !== null && !Array.isArray(input)
 

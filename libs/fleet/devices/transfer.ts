@@ -24,7 +24,7 @@ type Transfer = ConditionalChange & { toOrgId: string; reason?: string | undefin
 
 /**
  * Transfers a device to another organization (`device:transfer` in both; 403 for any other destination, whether it exists or
- * not). The device loses its groups, profile, open jobs, tokens, identifiers and last location. Its history remains with the
+ * not). The device loses its groups, profile, variables, open jobs, tokens, identifiers and last location. Its history remains with the
  * old owner, whose ownership interval ends.
  */
 export async function transferDevice(ctx: FleetContext, transfer: Transfer): Promise<TaggedDevice> {
@@ -70,6 +70,8 @@ async function leaveOrganization(connection: Connection, device: Device): Promis
   await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_identifier WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_radio_health WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM config_variable_set WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM device_applied_variables WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_sim_advice WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query(
     'UPDATE device_ownership SET owned_to = now() WHERE organization_id = $1 AND device_id = $2 AND owned_to IS NULL',

@@ -1,6 +1,7 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import type { Traceparent } from '#core/tracing'
+import type { StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
@@ -23,6 +24,8 @@ export type HandedOutJob = {
   attempt: number
   parameters: Record<string, unknown>
   profile: { id: string; version: number } | null
+  /** The values of the variables of the profile. Not for the device. */
+  variables: StoredVariables | null
   cancelRequested: boolean
   expiresAt: string
   /** The trace of the job, if it has one. Not for the device. */
@@ -97,8 +100,8 @@ async function takeOldest(connection: Connection, offered: readonly LockedJob[],
 
 async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise<Map<string, HandedOutJob>> {
   if (jobs.length === 0) return new Map()
-  const { rows } = await db.query<Pick<HandedOutJob, 'id' | 'parameters' | 'profile' | 'traceparent'>>(
-    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, j.traceparent, CASE WHEN b.profile_version IS NOT NULL
+  const { rows } = await db.query<Pick<HandedOutJob, 'id' | 'parameters' | 'profile' | 'variables' | 'traceparent'>>(
+    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, j.traceparent, j.variables, CASE WHEN b.profile_version IS NOT NULL
        THEN json_build_object('id', b.profile_id, 'version', b.profile_version) END AS profile
      FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id WHERE j.id = ANY($1::uuid[])`,
     [jobs.map(({ id }) => id)],
@@ -108,10 +111,10 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
     jobs.map(({ id, deviceId, kind, state }) => {
       const row = found.get(id)
       if (!row) throw new Error('A locked job was not found.')
-      const { parameters, profile, traceparent } = row
+      const { parameters, profile, variables, traceparent } = row
       const { attempt, cancelRequested } = state
       const expiresAt = new Date(state.expiresAtMs).toISOString()
-      return [deviceId, { id, kind, attempt, parameters, profile, cancelRequested, expiresAt, traceparent }]
+      return [deviceId, { id, kind, attempt, parameters, profile, variables, cancelRequested, expiresAt, traceparent }]
     }),
   )
 }
@@ -154,6 +157,13 @@ async function updateDeviceConfig(connection: Connection, job: LockedJob): Promi
          revision = d.revision + 1, updated_at = now()
        FROM job_batch b WHERE b.id = $3 AND d.organization_id = $1 AND d.id = $2`,
       [organizationId, deviceId, job.batchId],
+    )
+    await connection.query(
+      `WITH applied AS (SELECT variables FROM job WHERE id = $3 AND variables IS NOT NULL),
+         removed AS (DELETE FROM device_applied_variables WHERE device_id = $2 AND NOT EXISTS (SELECT FROM applied))
+       INSERT INTO device_applied_variables (organization_id, device_id, variables) SELECT $1, $2, variables FROM applied
+       ON CONFLICT (device_id) DO UPDATE SET variables = EXCLUDED.variables`,
+      [organizationId, deviceId, job.id],
     )
   }
   if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)

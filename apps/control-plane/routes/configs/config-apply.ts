@@ -29,7 +29,7 @@ export const configApplyRoutes: Route[] = [
     path: '/orgs/:orgId/configs/:profileId/apply',
     summary: 'Apply a config profile to devices or to a group',
     description:
-      'Creates one `apply_config` job for each device with the current version of the profile. Disabled devices and devices of another model are listed in `skipped`.',
+      'Creates one `apply_config` job for each device with the current version of the profile. Disabled devices, devices of another model and devices without a value for a variable are listed in `skipped`.',
     tag: 'Config profiles',
     access: 'config:apply',
     params: z.object({ orgId: uuid(), profileId: uuid() }),

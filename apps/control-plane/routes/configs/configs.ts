@@ -9,7 +9,7 @@ import {
   profileSchema,
   profileVersionSchema,
 } from '#fleet/config-profiles/read'
-import { maxPatchBytes, maxSettingsBytes, settingsTooLarge } from '#fleet/config-profiles/settings'
+import { maxPatchBytes, maxSettingsBytes, tooLargeText } from '#fleet/config-profiles/settings'
 import { isLargerThan } from '#fleet/config-profiles/settings-size'
 import type { Json } from '#fleet/config-profiles/settings-tree'
 import { revisionTag } from '#http/etag'
@@ -21,14 +21,14 @@ import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
 
 // The domain parses the settings, because it knows secrets; a schema would copy and change them. The size is checked
 // first, because all later steps visit every member.
-const settingsIn = (maxBytes: number) =>
+export const settingsIn = (maxBytes: number, field = 'settings') =>
   z
     .custom<Json>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
       message: 'Expected an object.',
       abort: true,
     })
     .refine((settings) => !isLargerThan(settings, maxBytes), {
-      message: settingsTooLarge,
+      message: tooLargeText(field),
       params: { problemCode: 'settings_too_large' },
     })
     .meta({

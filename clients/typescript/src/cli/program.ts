@@ -13,6 +13,7 @@ import { addJobCommands } from './commands/jobs.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addPeopleCommands } from './commands/people.ts'
 import { addTelemetryCommands } from './commands/telemetry.ts'
+import { addVariableCommands } from './commands/variables.ts'
 
 const packageFile = new URL('../../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
@@ -36,6 +37,7 @@ export function createProgram(): Command {
     addDeviceCommands,
     addGroupCommands,
     addConfigCommands,
+    addVariableCommands,
     addJobCommands,
     addAlertCommands,
     addFleetCommands,

@@ -32,7 +32,7 @@ test('disabled devices and those of another model are skipped with a reason', as
     organizationId,
     kind: 'apply_config',
     target: { deviceIds },
-    profile: { id: newId(), name: 'Base', version: 3, model: 'RX400' },
+    profile: { id: newId(), name: 'Base', version: 3, model: 'RX400', variables: null },
   })
   expect(batch.total).toBe(2)
   expect(batch.skipped).toEqual(

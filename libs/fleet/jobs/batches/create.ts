@@ -2,6 +2,7 @@ import { timeOfId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditObject } from '#fleet/audit/record'
+import { type VariableParameters, variableCtes, variablesReasonSql } from '#fleet/config-profiles/variables/resolve'
 import type { FleetContext } from '#fleet/context'
 import { type Matching, matchingDevices } from '#fleet/devices/matching'
 import { unknownDevices } from '#fleet/devices/require-devices'
@@ -23,6 +24,15 @@ import { tenantTransaction } from '#fleet/tenant'
 import { queryEntities, queryEntity } from '#postgres/entities'
 import { type Connection, undone } from '#postgres/pool'
 
+/** `variables` is null for settings that use none. */
+type PinnedProfile = {
+  id: string
+  name: string
+  version: number
+  model: string | null
+  variables: VariableParameters | null
+}
+
 type BatchInput = {
   organizationId: string
   kind: JobKind
@@ -31,7 +41,7 @@ type BatchInput = {
   /** An image of the catalogue, instead of `parameters`. Devices of models that it does not support are skipped. */
   firmwareImageId?: string | undefined
   /** The profile version that `apply_config` applies. A profile for one model skips devices of other models. */
-  profile?: { id: string; name: string; version: number; model: string | null } | undefined
+  profile?: PinnedProfile | undefined
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
   expiresInSeconds?: number | undefined
@@ -96,16 +106,22 @@ async function inBatchTransaction<Result>(
   })
 }
 
-/** What the jobs do, and the models that can run them; null for any model. */
-type Content = { parameters: Record<string, unknown>; models: readonly string[] | null }
+/** What the jobs do, the models that can run them (null for any model), and the variables that they need. */
+type Content = {
+  parameters: Record<string, unknown>
+  models: readonly string[] | null
+  variables: VariableParameters | null
+}
 
 async function contentOf(
   connection: Connection,
   { organizationId, firmwareImageId, parameters = {}, profile }: BatchInput,
 ): Promise<Content> {
-  if (firmwareImageId !== undefined)
-    return readFirmwareContent(connection, { organizationId, imageId: firmwareImageId })
-  return { parameters, models: profile?.model ? [profile.model] : null }
+  if (firmwareImageId !== undefined) {
+    const image = await readFirmwareContent(connection, { organizationId, imageId: firmwareImageId })
+    return { ...image, variables: null }
+  }
+  return { parameters, models: profile?.model ? [profile.model] : null, variables: profile?.variables ?? null }
 }
 
 /** The condition that a device `d` of the organization belongs to the target, and the name of the target. */
@@ -158,7 +174,7 @@ async function insertBatch(
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
     open: scheduleAt(schedule ?? null, nowMs).open,
   }
-  const snapshot = await takeSnapshot(ctx, connection, input, { members, models: content.models }, decisions)
+  const snapshot = await takeSnapshot(ctx, connection, input, { members, content }, decisions)
   await insertBatchRow(
     ctx,
     connection,
@@ -181,45 +197,60 @@ type Decisions = {
 }
 type Snapshot = { total: number; skipped: Batch['skipped'] }
 
-/** CTE `member`: the devices of the target, each with the reason for which it is skipped, or null. */
-const memberCte = ({ condition }: Members): string => `member AS MATERIALIZED (
-  SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
-                    WHEN d.model <> ALL ($models::text[]) THEN 'model_mismatch' END AS reason
-  FROM device d WHERE d.organization_id = $organizationId AND ${condition}
-)`
+const unableSql = `CASE WHEN d.status = 'disabled' THEN 'device_disabled'
+  WHEN d.model <> ALL ($models::text[]) THEN 'model_mismatch'`
+
+/**
+ * CTE `member`: the devices of the target, each with the reason for which it is skipped, or null, with the values of its
+ * variables, and with the names of those without a value.
+ */
+const memberCte = ({ condition }: Members, { variables }: Content): string =>
+  variables === null
+    ? `member AS MATERIALIZED (
+         SELECT d.id, ${unableSql} END AS reason, NULL::jsonb AS variables, NULL::text[] AS missing
+         FROM device d WHERE d.organization_id = $organizationId AND ${condition})`
+    : `target AS MATERIALIZED (
+         SELECT d.id, d.name, d.serial, d.model, d.tags, d.updated_at, d.status
+         FROM device d WHERE d.organization_id = $organizationId AND ${condition}
+       ), ${variableCtes('target')}, member AS MATERIALIZED (
+         SELECT d.id, ${unableSql} ELSE ${variablesReasonSql} END AS reason, v.variables, v.missing
+         FROM target d JOIN device_variables v ON v.id = d.id)`
 
 const snapshotSql = `SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
-  (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason)
+     || CASE WHEN reason = 'missing_variable' THEN jsonb_build_object('variables', missing) ELSE '{}' END ORDER BY id), '[]')
    FROM member WHERE reason IS NOT NULL) AS skipped`
 
+const memberValues = ({ values }: Members, { models, variables }: Content) => ({ ...values, models, ...variables })
+
 /** Counts the jobs that `insertJobs` would insert. */
-const countJobs: typeof insertJobs = (_ctx, connection, { organizationId }, { members, models }) =>
-  queryEntity<Snapshot>(connection, `WITH ${memberCte(members)} ${snapshotSql}`, {
-    ...members.values,
-    ...{ organizationId, models },
+const countJobs: typeof insertJobs = (_ctx, connection, { organizationId }, { members, content }) =>
+  queryEntity<Snapshot>(connection, `WITH ${memberCte(members, content)} ${snapshotSql}`, {
+    ...memberValues(members, content),
+    organizationId,
   })
 
 async function insertJobs(
   ctx: FleetContext,
   connection: Connection,
   { organizationId, kind }: BatchInput,
-  { members, models }: { members: Members; models: Content['models'] },
+  { members, content }: Contents,
   { batchId, createdAt, lifetimeS, expiresAt, held }: Decisions,
 ): Promise<Snapshot> {
   const { exclusive, maxAttempts } = policyOf(kind)
   return queryEntity<Snapshot>(
     connection,
-    `WITH ${memberCte(members)}, inserted AS (
+    `WITH ${memberCte(members, content)}, inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
-         expires_at, hold, created_by, created_at, updated_at)
+         expires_at, hold, created_by, created_at, updated_at, variables)
        SELECT ${batchJobIdSql('$batchId::uuid', 'ordinal')}, $organizationId, $batchId::uuid, id, $kind, $exclusive, 'queued',
-         $maxAttempts, $lifetimeS, $expiresAt, $hold, $createdBy, $createdAt, $createdAt
-       FROM (SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
+         $maxAttempts, $lifetimeS, $expiresAt, $hold, $createdBy, $createdAt, $createdAt, variables
+       FROM (SELECT id, variables, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
      )
      ${snapshotSql}`,
     {
-      ...members.values,
-      ...{ organizationId, models, kind, hold: held ? 'rollout' : 'fresh', createdBy: ctx.principal.id },
+      ...memberValues(members, content),
+      ...{ organizationId, kind, hold: held ? 'rollout' : 'fresh', createdBy: ctx.principal.id },
       ...{ batchId, createdAt, lifetimeS, expiresAt, exclusive, maxAttempts },
     },
   )

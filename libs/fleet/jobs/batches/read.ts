@@ -81,7 +81,13 @@ export const batchSchema = batchSummarySchema
     stages: z.array(stageSchema.extend({ counts: z.partialRecord(z.enum(jobStatuses), z.int()) })),
     held: z.int().describe('Dispatched jobs that wait for a good moment of their device.'),
     heldReasons: z.record(z.enum(heldReasons), z.int()).describe('The same by what is missing.'),
-    skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
+    skipped: z.array(
+      z.object({
+        deviceId: uuid(),
+        reason: z.string().describe('`device_disabled`, `model_mismatch`, `missing_variable` or `settings_too_large`.'),
+        variables: z.array(z.string()).optional().describe('The variables without a value, for `missing_variable`.'),
+      }),
+    ),
     jobs: z
       .array(z.object({ id: uuid(), deviceId: uuid(), status: z.enum(jobStatuses) }))
       .describe('The first 1,000 jobs, one for each device.'),

@@ -20,6 +20,10 @@ export function addConfigCommands(program: Command): void {
     .requiredOption('--settings <json>', 'the settings: JSON, @file, or - for the standard input')
     .option('--model <model>', 'only for routers of this model')
     .action(createProfile)
+  configs
+    .command('preview <profile> <device>')
+    .description('Print what a device would receive, with secrets redacted, and where each value is from.')
+    .action(previewProfile)
   withDelivery(configs.command('apply <profile>'))
     .description('Apply a profile to a group or to devices. Prints the id of the batch.')
     .option('--group <id>', 'all members of this group')
@@ -54,6 +58,22 @@ async function createProfile(name: string, options: { settings: string; model?: 
   const body = { name, settings: await readJson(options.settings), ...(options.model && { model: options.model }) }
   const profile = await session.client.post('/orgs/{orgId}/configs', { params: { path }, body })
   session.print(profile, () => profile.id)
+}
+
+async function previewProfile(profileId: string, reference: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { id: await findDeviceId(session, reference) }
+  const config = await session.client.get('/devices/{id}/config', { params: { path, query: { profileId } } })
+  session.print(config, () => {
+    const rows = config.variables.map(({ name, value, source }) => {
+      const from = source.kind === 'group' ? `group ${source.name} (priority ${source.priority})` : source.kind
+      return [name, JSON.stringify(value), from]
+    })
+    const missing = config.missingVariables.map((name) => [name, '', 'missing: the profile cannot be applied'])
+    const parts = [JSON.stringify(config.settings, null, 2)]
+    if (rows.length + missing.length > 0) parts.push(table(['VARIABLE', 'VALUE', 'FROM'], [...rows, ...missing]))
+    return parts.join('\n\n')
+  })
 }
 
 type ApplyOptions = DeliveryOptions & { group?: string; device?: string[]; dryRun?: boolean; watch?: boolean }
