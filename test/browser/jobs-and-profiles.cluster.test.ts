@@ -245,3 +245,53 @@ test('shows a conflict when somebody else changed the profile, and saves after l
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Version 3, any model').waitFor()
 })
+
+test('sets variables of the organization, a group and a device, and sees which device lacks one', async () => {
+  const { organizationId, key } = await createJobRouters(product(), 1)
+  const { call } = product()
+  const json = { wifi: { ssid: { $var: 'ssid' }, password: { $var: 'wifi_password' } } }
+  const profile = { name: 'Depot', settings: json }
+  const { id: profileId } = await call<{ id: string }>('POST', `/orgs/${organizationId}/configs`, profile, key)
+  const { page, answers } = await read('#/profiles', { key, expectedStatuses: [400] })
+  const dialog = page.getByRole('dialog', { name: 'Edit variables' })
+  const edit = async (name: string, kind: string, value: string) => {
+    await page.getByRole('button', { name: 'Edit variables' }).click()
+    await dialog.getByLabel('Name 1').fill(name)
+    await dialog.getByLabel('Type 1').selectOption(kind)
+    await dialog.getByLabel('Value 1').fill(value)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+  }
+  await edit('device.name', 'Text', 'harbour')
+  await dialog.getByText(/^Use a letter or _/).waitFor()
+  await dialog.getByLabel('Name 1').fill('ssid')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  const table = page.getByRole('table', { name: 'Variables' })
+  await table.getByRole('row', { name: 'ssid harbour' }).waitFor()
+
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Groups' }).click()
+  await page.getByRole('link', { name: 'Ferries' }).click()
+  await edit('ssid', 'Text', 'ferry')
+  await table.getByRole('row', { name: 'ssid ferry' }).waitFor()
+
+  await page.getByRole('link', { name: 'Ferry 1', exact: true }).click()
+  await page.getByRole('button', { name: 'Settings for this device' }).click()
+  const preview = page.getByRole('dialog', { name: 'Settings for Ferry 1' })
+  await preview.getByLabel('Profile').selectOption({ label: 'Depot, version 1' })
+  await preview.getByText('wifi_password has no value').waitFor()
+  await preview.getByRole('row', { name: 'ssid ferry Ferries (priority 0)' }).waitFor()
+  await preview.getByRole('button', { name: 'Close' }).click()
+  await edit('wifi_password', 'Secret text', 'correct horse')
+  await table.getByRole('row', { name: 'wifi_password Secret, set' }).waitFor()
+
+  await page.goto(`${page.url().split('#')[0]}#/jobs?new=apply_config&profile=${profileId}`)
+  await page.getByLabel('Group').selectOption({ label: 'Ferries (2)' })
+  await page
+    .getByRole('button', { name: /^Apply/ })
+    .last()
+    .click()
+  await page
+    .getByRole('dialog')
+    .getByText('1 device gets a job. 1 skipped: A variable of the profile has no value: wifi_password.')
+    .waitFor()
+  expect(await answers()).not.toContain('correct horse')
+})

@@ -6,6 +6,10 @@ export const isObject = (value: unknown): value is { [key: string]: unknown } =>
 export const isSetSecret = (value: unknown): boolean =>
   isObject(value) && isObject(value.$secret) && value.$secret.set === true
 
+/** The name of the variable that stands for a value. */
+export const variableOf = (value: unknown): string | undefined =>
+  isObject(value) && typeof value.$var === 'string' ? value.$var : undefined
+
 /** Returns the paths of all secrets that are set. */
 export function secretPaths(value: unknown, path = ''): string[] {
   if (isSetSecret(value)) return [path]

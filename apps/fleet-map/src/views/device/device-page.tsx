@@ -12,6 +12,7 @@ import { readLatest } from '../../state/history.ts'
 import { organizations } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
+import { Variables } from '../variables/variables.tsx'
 import css from './device.module.css'
 import { DeviceEvents } from './device-events.tsx'
 import { Dwells, Fact, Health } from './device-facts.tsx'
@@ -117,6 +118,10 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <DeviceSims deviceId={device.id} org={device.organizationId} />
           <PlacesCard deviceId={device.id} />
           <DeviceProfile device={device} />
+          <Variables
+            path={`/devices/${device.id}/variables`}
+            about="None. Values for this device alone, to which config profiles refer."
+          />
           <DeviceGroups device={device} />
           <DeviceTokens device={device} onChanged={changed} />
         </div>

@@ -1,12 +1,15 @@
+import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { jobLook } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
+import { DeviceSettingsDialog } from '../variables/device-settings.tsx'
 
 /** The profile that was last applied to the device, and whether it is outdated. */
 export function DeviceProfile({ device }: { device: Device }) {
+  const [isPreviewed, setPreviewed] = useState(false)
   const { organizationId, configProfile } = device
   const profile = useResource(
     `profile ${configProfile?.id} ${configProfile?.version}`,
@@ -51,6 +54,10 @@ export function DeviceProfile({ device }: { device: Device }) {
           {job.error ? `. ${job.error.detail}` : ''}
         </p>
       ) : null}
+      <button type="button" class="button small" onClick={() => setPreviewed(true)}>
+        Settings for this device
+      </button>
+      {isPreviewed ? <DeviceSettingsDialog device={device} onClose={() => setPreviewed(false)} /> : null}
     </section>
   )
 }

@@ -14,6 +14,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
+import { Variables } from '../variables/variables.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
 
@@ -60,6 +61,10 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
           await remove(`/orgs/${org}/groups/${id}/members/${deviceId}`)
           reload()
         }}
+      />
+      <Variables
+        path={`/orgs/${org}/groups/${id}/variables`}
+        about="None. Values for the members of this group, to which config profiles refer."
       />
       {dialog ? (
         <GroupActionDialog

@@ -59,9 +59,10 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
             <details>
               <summary>{plural(skipped.length, 'device')} skipped</summary>
               <ul class={css.skipped} aria-label="Skipped devices">
-                {skipped.slice(0, mostListed).map(({ deviceId, reason }) => (
+                {skipped.slice(0, mostListed).map(({ deviceId, reason, variables }) => (
                   <li key={deviceId}>
-                    <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a>: {skipReason(reason)}
+                    <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a>:{' '}
+                    {skipReason(reason, variables)}
                   </li>
                 ))}
               </ul>

@@ -48,9 +48,13 @@ export function filterWords({ q, status, tag, placeId }: DeviceFilter): string {
 const skipWords: Record<string, string> = {
   device_disabled: 'The device is disabled',
   model_mismatch: 'The job does not support the model of the device',
+  missing_variable: 'A variable of the profile has no value',
+  settings_too_large: 'The settings with the values of the device would exceed 256 KiB',
 }
 
-export const skipReason = (reason: string): string => skipWords[reason] ?? reason
+/** Why a device is skipped, with the variables that have no value. */
+export const skipReason = (reason: string, variables: readonly string[] = []): string =>
+  (skipWords[reason] ?? reason) + (variables.length > 0 ? `: ${variables.join(', ')}` : '')
 
 /** When a batch runs. */
 export function scheduleWords(schedule: Schedule | null): string {

@@ -7,13 +7,15 @@ import { skipReason } from './batch-words.ts'
 export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBatchPlan> }) {
   if (error) return <p class="notice">{error.message}</p>
   if (!value) return <p class="label">Checking …</p>
-  const { total, skippedReasons, stages } = value
+  const { total, skipped, skippedReasons, stages } = value
+  const missing = [...new Set(skipped.flatMap(({ variables }) => variables ?? []))].sort()
   return (
     <>
       <p>
         {total === 0 ? 'No device gets a job.' : `${plural(total, 'device')} ${total === 1 ? 'gets' : 'get'} a job.`}
         {Object.entries(skippedReasons).map(
-          ([reason, devices]) => ` ${count(devices)} skipped: ${skipReason(reason)}.`,
+          ([reason, devices]) =>
+            ` ${count(devices)} skipped: ${skipReason(reason, reason === 'missing_variable' ? missing : [])}.`,
         )}
       </p>
       {stages.length > 1 ? (

@@ -9,6 +9,7 @@ import { secretPaths } from '../../state/profile-settings.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { goTo, linkTo, place } from '../../state/url.ts'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
+import { Variables } from '../variables/variables.tsx'
 import { ProfileDetail } from './profile-detail.tsx'
 import { ProfileDialog } from './profile-dialog.tsx'
 
@@ -84,6 +85,10 @@ function ProfileList({ org }: { org: string }) {
         <Table caption="Config profiles" columns={columns} rows={list.items} keyOf={({ id }) => id} />
       ) : null}
       <MoreButton more={list.more} />
+      <Variables
+        path={`/orgs/${org}/variables`}
+        about="None yet. A profile can refer to values that differ between routers, such as the name of a Wi-Fi network. Set here what counts for the whole organization; groups and devices have values of their own."
+      />
       {editing ? (
         <ProfileDialog
           org={org}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type KnownSetting, knownSections, readSetting, writeSetting } from '../../state/known-settings.ts'
-import { isObject, isSetSecret } from '../../state/profile-settings.ts'
+import { isObject, isSetSecret, variableOf } from '../../state/profile-settings.ts'
 import css from './profiles.module.css'
 
 type Settings = { [key: string]: unknown }
@@ -36,8 +36,10 @@ type FieldProps = {
 function Field({ setting, section, value, onChange }: FieldProps) {
   const { label, kind, choices = [], min, max, format } = setting
   const name = `${section}: ${label}`
-  // A secret that is set stays when the reader clears the new one.
+  // A secret that is set, or a variable, stays when the reader clears what replaces it.
   const [original] = useState(value)
+  const variable = variableOf(original)
+  const kept = isSetSecret(original) || variable !== undefined ? original : undefined
   if (kind === 'boolean' || kind === 'choice') {
     const options = kind === 'boolean' ? ['true', 'false'] : choices
     const words: Record<string, string> = { true: 'On', false: 'Off' }
@@ -47,12 +49,12 @@ function Field({ setting, section, value, onChange }: FieldProps) {
         <select
           class="input"
           aria-label={name}
-          value={value === undefined ? '' : String(value)}
+          value={value === undefined || isObject(value) ? '' : String(value)}
           onChange={({ currentTarget: { value: text } }) =>
-            onChange(text === '' ? undefined : kind === 'boolean' ? text === 'true' : text)
+            onChange(text === '' ? kept : kind === 'boolean' ? text === 'true' : text)
           }
         >
-          <option value="">Unchanged on the router</option>
+          <option value="">{variable === undefined ? 'Unchanged on the router' : `Variable ${variable}`}</option>
           {options.map((option) => (
             <option key={option} value={option}>
               {words[option] ?? option.toUpperCase()}
@@ -62,32 +64,32 @@ function Field({ setting, section, value, onChange }: FieldProps) {
       </label>
     )
   }
-  const isSet = isSetSecret(original)
+  const placeholder = variable === undefined ? undefined : `Variable ${variable}`
   const input = {
     class: 'input',
     'aria-label': name,
     autocomplete: 'off',
     value: kind === 'secret' ? newSecret(value) : value === undefined || isObject(value) ? '' : String(value),
     onInput: ({ currentTarget: { value: text } }: { currentTarget: HTMLInputElement }) => {
-      if (kind === 'secret') onChange(text !== '' ? { $secret: text } : isSet ? original : undefined)
-      else onChange(text === '' ? undefined : kind === 'number' ? Number(text) : text)
+      if (text === '') onChange(kept)
+      else onChange(kind === 'secret' ? { $secret: text } : kind === 'number' ? Number(text) : text)
     },
   }
   return (
     <div class="field">
       <span>{label}</span>
       {kind === 'number' ? (
-        <input {...input} type="number" min={min} max={max} />
+        <input {...input} type="number" min={min} max={max} placeholder={placeholder} />
       ) : kind === 'secret' ? (
         <input
           {...input}
           type="password"
           pattern={format?.pattern.source}
           title={format?.about}
-          placeholder={isSet ? 'Set. Enter a new one to replace it' : 'Not set'}
+          placeholder={placeholder ?? (kept === undefined ? 'Not set' : 'Set. Enter a new one to replace it')}
         />
       ) : (
-        <input {...input} type="text" />
+        <input {...input} type="text" placeholder={placeholder} />
       )}
       {format && input.value !== '' && !format.pattern.test(input.value) ? (
         <span class="hint" role="alert">
