@@ -117,11 +117,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <DeviceRadio deviceId={device.id} />
           <DeviceSims deviceId={device.id} org={device.organizationId} />
           <PlacesCard deviceId={device.id} />
-          <DeviceProfile device={device} />
-          <Variables
-            path={`/devices/${device.id}/variables`}
-            about="None. Values for this device alone, to which config profiles refer."
-          />
+          <Settings device={device} />
           <DeviceGroups device={device} />
           <DeviceTokens device={device} onChanged={changed} />
         </div>
@@ -131,6 +127,16 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
     </div>
   )
 }
+
+const Settings = ({ device }: { device: Device }) => (
+  <>
+    <DeviceProfile device={device} />
+    <Variables
+      path={`/devices/${device.id}/variables`}
+      about="None. Values for this device alone, to which config profiles refer."
+    />
+  </>
+)
 
 /** Where the device drove and stood in the last day. */
 const PlacesCard = ({ deviceId }: { deviceId: string }) => (

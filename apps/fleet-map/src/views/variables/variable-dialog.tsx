@@ -4,9 +4,16 @@ import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, readEntity } from '../../components/entity.ts'
 import { Icon } from '../../components/icon.tsx'
-import { memberOf, newRow, rowsOf, type VariableRow, variableKinds, variablesOf } from './variable-rows.ts'
+import {
+  memberOf,
+  newRow,
+  rowsOf,
+  type VariableRow,
+  type VariablesAddress,
+  variableKinds,
+  variablesOf,
+} from './variable-rows.ts'
 import css from './variables.module.css'
-import type { VariablesAddress } from './variables.tsx'
 
 type VariableSet = { variables: { [name: string]: unknown }; priority?: number }
 

@@ -1,5 +1,11 @@
 import { isSetSecret } from '../../state/profile-settings.ts'
 
+/** Where the variables of an organization, a group or a device are. */
+export type VariablesAddress =
+  | `/orgs/${string}/variables`
+  | `/orgs/${string}/groups/${string}/variables`
+  | `/devices/${string}/variables`
+
 /** What a person types for one variable. `kept` is the placeholder of a secret that is set. */
 export type VariableRow = { id: number; name: string; kind: VariableKind; text: string; kept?: unknown }
 

@@ -4,12 +4,8 @@ import { Failure } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { isSetSecret } from '../../state/profile-settings.ts'
 import { VariableDialog } from './variable-dialog.tsx'
+import type { VariablesAddress } from './variable-rows.ts'
 import css from './variables.module.css'
-
-export type VariablesAddress =
-  | `/orgs/${string}/variables`
-  | `/orgs/${string}/groups/${string}/variables`
-  | `/devices/${string}/variables`
 
 /** The values to which profiles refer, of the organization, a group or a device. Nothing for a reader who may not see them. */
 export function Variables({ path, about }: { path: VariablesAddress; about: string }) {
