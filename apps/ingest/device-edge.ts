@@ -17,7 +17,7 @@ import { tokenCheckRoute } from './access/token-check.ts'
 import type { IngestConfig } from './config.ts'
 import { createApp } from './http/app.ts'
 import type { DeviceTraffic } from './http/device-traffic.ts'
-import { configRoute } from './jobs/device-config.ts'
+import { configRoute, reportedConfigRoute } from './jobs/device-config.ts'
 import { createMailbox, type Mailbox } from './jobs/mailbox.ts'
 import { registerMailboxMetrics } from './jobs/metrics.ts'
 import { createNextJobRoute } from './jobs/next-route.ts'
@@ -78,6 +78,7 @@ export function createDeviceEdge(parts: {
     tokenCheckRoute({ access, failedAuthentications }),
     jobStatusRoute({ ...calls, pools, tracing }),
     configRoute({ ...calls, pools, keyring }),
+    reportedConfigRoute({ ...calls, pools, keyring }),
   ]
   const reports = createReportRouter(reportRoute)
   const nextJob = createNextJobRoute({ ...calls, pools, keyring, mailbox, metrics, logger, tracing })

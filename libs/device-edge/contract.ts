@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { storableJson } from '#core/text'
+import { configStates } from '#fleet/config-profiles/config-state'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { reportedStatuses } from '#fleet/jobs/model/states'
 
@@ -65,6 +66,11 @@ export const jobStatus = z.strictObject({
   attempt: z.int().min(1),
   status: z.enum(reportedStatuses),
   progress: z.number().min(0).max(100).transform(Math.round).optional(),
+  code: z
+    .string()
+    .regex(/^[a-z0-9_]{1,64}$/)
+    .optional()
+    .describe('Why the job `failed` or was `rejected`, for programs, such as `rolled_back`. By default the status.'),
   detail: z
     .union([z.string().max(2_000), z.record(z.string(), jsonValue)])
     .refine((detail) => Buffer.byteLength(JSON.stringify(detail)) <= maxDetailBytes, {
@@ -80,5 +86,30 @@ export const jobStatusAnswer = z.object({ status: z.string(), cancelRequested: z
 
 /** The config profile that was last applied to the device, with its secrets. */
 export const configAnswer = z.object({
-  profile: z.object({ id: uuid(), version: z.int(), settings: z.record(z.string(), z.unknown()) }),
+  profile: z.object({
+    id: uuid(),
+    version: z.int(),
+    settings: z.record(z.string(), z.unknown()),
+    secrets: z.array(z.string()).describe('JSON pointers of the secrets in `settings`.'),
+    digest: z
+      .string()
+      .describe('`sha256:` and the SHA-256 of the canonical JSON (RFC 8785) of `settings` without secrets.'),
+  }),
 })
+
+/** Body of the report of what a device runs. */
+export const reportedConfig = z.strictObject({
+  profileId: uuid(),
+  version: z.int().min(1).max(2_147_483_647),
+  digest: z
+    .string()
+    .regex(/^sha256:[0-9a-f]{64}$/)
+    .describe('The digest of what runs, without secrets. That of the profile if nothing differs.'),
+  settings: z
+    .record(z.string(), jsonValue)
+    .transform((settings) => storableJson(settings) as Record<string, z.infer<typeof jsonValue>>)
+    .optional()
+    .describe('What runs, without secrets. Not needed for the digest of the profile.'),
+})
+
+export const reportedConfigAnswer = z.object({ state: z.enum(configStates) })

@@ -298,6 +298,7 @@ export const entries: Record<string, Entry> = {
     createsNothing: 'A repeated report of an attempt has no effect.',
   },
   'GET /device/config': { unguarded: true },
+  'PUT /device/config': { unguarded: true },
 
   'GET /': { unguarded: true },
   'GET /livez': { unguarded: true },

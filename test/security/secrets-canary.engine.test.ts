@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Secret } from '#core/secret'
-import { revealSettings } from '#fleet/config-profiles/secrets'
+import { revealSettings } from '#fleet/config-profiles/delivered'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { runCommand } from '#test/app-process'
 import { masterSecret } from '#test/ingest-process'
@@ -147,7 +147,8 @@ test('after a rotation of the master secret the new one opens every profile and 
     const keyring = createKeyring(new Secret(current), previous === undefined ? undefined : new Secret(previous))
     return revealSettings({ pool: service.pool, keyring }, place)
   }
-  expect(await revealWith(next)).toEqual({ pin: '1234' })
-  expect(await revealWith(masterSecret, next)).toEqual({ pin: '1234' })
+  const revealed = { settings: { pin: '1234' }, secrets: ['/pin'] }
+  expect(await revealWith(next)).toMatchObject(revealed)
+  expect(await revealWith(masterSecret, next)).toMatchObject(revealed)
   await expect(revealWith(masterSecret)).rejects.toThrow('not configured')
 })

@@ -15,7 +15,7 @@ export type EdgeBindings = { incoming: IncomingMessage }
 
 /** A route that receives web-standard requests. */
 export type EdgeRoute = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   path: string
   handle: (request: Request, call: EdgeCall) => Promise<Response>
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { deviceConfigPath } from '#device-edge/contract'
+import { deviceConfigPath, reportedConfig } from '#device-edge/contract'
 import { type AppliedProfile, findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
-import { revealSettings } from '#fleet/config-profiles/secrets'
+import { revealSettings } from '#fleet/config-profiles/delivered'
+import { reportConfig } from '#fleet/config-profiles/reported'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { matchesNone } from '#http/etag'
@@ -11,6 +12,7 @@ import {
   type AdmissionParts,
   admitDevice,
   answerJson,
+  readJson,
   refuseDisabled,
   refuseNeedlessGateway,
 } from '../access/admission.ts'
@@ -18,6 +20,20 @@ import type { DeviceGrant } from '../access/device-grants.ts'
 import type { EdgeRoute } from '../http/app.ts'
 
 export type ConfigRouteParts = AdmissionParts & { pools: FairPool; keyring: Keyring }
+
+/** Stores what the device runs. */
+export const reportedConfigRoute = (parts: ConfigRouteParts): EdgeRoute => ({
+  method: 'PUT',
+  path: deviceConfigPath,
+  handle: async (request, { incoming }) => {
+    const { grant, receivedAtMs } = await admitDevice(parts, incoming)
+    const report = await readJson(request, reportedConfig)
+    refuseDisabled(grant)
+    refuseNeedlessGateway(grant, receivedAtMs)
+    const pool = parts.pools.of(`org:${grant.organizationId}`)
+    return answerJson(await reportConfig({ ...parts, pool }, grant, report))
+  },
+})
 
 /** Returns the profile version that was last applied to the device, with its secrets. */
 export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
@@ -36,12 +52,12 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
       return new Response(null, { status: 304, headers: { ETag: etag } })
     }
     const { organizationId } = grant
-    const settings = await revealSettings(
+    const delivered = await revealSettings(
       { ...parts, pool },
       { organizationId, profileId: profile.id, version: profile.version, variables },
     )
-    if (!settings) return answerGone(pool, grant)
-    return answerJson({ profile: { ...profile, settings } }, 200, { ETag: etag })
+    if (!delivered) return answerGone(pool, grant)
+    return answerJson({ profile: { ...profile, ...delivered } }, 200, { ETag: etag })
   },
 })
 

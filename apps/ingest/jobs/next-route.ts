@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Tracing } from '#core/tracing'
 import { nextJobPath, nextJobQuery } from '#device-edge/contract'
-import { revealSettings } from '#fleet/config-profiles/secrets'
+import { revealSettings } from '#fleet/config-profiles/delivered'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { HandedOutJob } from '#fleet/jobs/delivery'
 import { deviceTokenRefused } from '#http/device-credentials'
@@ -121,11 +121,11 @@ async function deliverable(
 ): Promise<object | undefined> {
   if (job.kind !== 'apply_config') return job
   const pool = parts.pools.of(`org:${organizationId}`)
-  const settings =
+  const delivered =
     profile &&
     (await revealSettings(
       { ...parts, pool },
       { organizationId, profileId: profile.id, version: profile.version, variables },
     ))
-  return settings ? { ...job, parameters: { profile: { ...profile, settings } } } : undefined
+  return delivered ? { ...job, parameters: { profile: { ...profile, ...delivered } } } : undefined
 }

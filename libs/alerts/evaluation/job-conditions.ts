@@ -46,3 +46,17 @@ export const profileNotApplied: SqlCondition & SqlEnd = {
       'newestVersion', missed.newest_version)`,
   ended: 'missed.since IS NULL',
 }
+
+/** The device runs something else than what was applied to it. A job that applies a profile ends it: the next report tells again. */
+export const configDiffers: SqlCondition & SqlEnd = {
+  kinds: ['config_differs'],
+  join: `LEFT JOIN device_reported_config differing ON differing.organization_id = d.organization_id
+      AND differing.device_id = d.id AND differing.differs_since IS NOT NULL AND d.config_profile_id IS NOT NULL
+    LEFT JOIN config_profile differing_profile ON differing_profile.organization_id = d.organization_id
+      AND differing_profile.id = d.config_profile_id`,
+  holds: 'differing.differs_since <= now() - make_interval(mins => r.for_minutes)',
+  since: 'differing.differs_since',
+  measured: `jsonb_build_object('profileId', d.config_profile_id, 'profileName', differing_profile.name,
+      'version', d.config_profile_version)`,
+  ended: 'differing.differs_since IS NULL',
+}

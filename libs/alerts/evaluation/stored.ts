@@ -8,7 +8,7 @@ import {
   type SqlCondition,
   type SqlEnd,
 } from '#alerts/evaluation/changes'
-import { jobFailed, profileNotApplied } from '#alerts/evaluation/job-conditions'
+import { configDiffers, jobFailed, profileNotApplied } from '#alerts/evaluation/job-conditions'
 import { evaluateInTurns, isSmall, slicesOf } from '#alerts/evaluation/shares'
 import { updateSides } from '#alerts/evaluation/sides'
 import type { AlertKind } from '#alerts/rules/condition'
@@ -70,13 +70,13 @@ const radioFault: SqlCondition & SqlEnd = {
 }
 
 /** The kinds of rules that need only Postgres. */
-const conditions = [offline, noFix, places, radioFault, jobFailed, profileNotApplied]
+const conditions = [offline, noFix, places, radioFault, jobFailed, profileNotApplied, configDiffers]
 const kinds = conditions.flatMap((condition) => condition.kinds)
 
 /**
  * Evaluates the rules that need only Postgres, in turns of organizations: offline, no fix, entered or left a place, a radio
- * that is weaker than its neighbours, a job that did not succeed, and a profile that is not applied. Small organizations share
- * a turn. Opens and ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
+ * that is weaker than its neighbours, a job that did not succeed, a profile that is not applied, and a config that differs. Small
+ * organizations share a turn. Opens and ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
  */
 export async function evaluateStored(system: AlertSystem, rounds: FairRounds = createFairRounds()): Promise<number> {
   const { rows } = await system.pool.query<OwnRules>(rulesSql, [kinds])

@@ -43,6 +43,8 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string
       return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
     case 'job_failed':
       return `job ${measured.jobKind} ${measured.jobStatus === 'timedOut' ? 'timed out' : measured.jobStatus}, none succeeded ${from}`
+    case 'config_differs':
+      return `another configuration than the applied version ${measured.version} of the profile ${onOneLine(String(measured.profileName ?? ''))} ${from}`
     case 'profile_not_applied':
       return `version ${measured.version} of the profile ${onOneLine(String(measured.profileName))} instead of ${measured.newestVersion} ${from}`
     case 'entered_place':

@@ -38,6 +38,9 @@ export const conditionSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('profile_not_applied'), forMinutes: minutes(5, weekMinutes) })
     .describe('The device has an earlier version of its configuration profile than the newest.'),
+  z
+    .strictObject({ kind: z.literal('config_differs'), forMinutes: minutes(0, weekMinutes) })
+    .describe('The device says that it runs another configuration than was applied to it.'),
   z.strictObject({
     kind: z.literal('data_use'),
     aboveMegabytes: z.number().min(1).max(1_000_000_000),

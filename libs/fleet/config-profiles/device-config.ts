@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import { uuid } from '#core/schemas'
+import { instantOut, uuid } from '#core/schemas'
+import { findAppliedProfile } from '#fleet/config-profiles/applied'
+import { configStateSql, configStates } from '#fleet/config-profiles/config-state'
+import { digestOf, renderPinned, withoutSecrets } from '#fleet/config-profiles/delivered'
+import { settingsDifferences } from '#fleet/config-profiles/differences'
 import { type Profile, readProfile } from '#fleet/config-profiles/read'
 import { redactSettings } from '#fleet/config-profiles/settings-tree'
 import { readNeededVariables } from '#fleet/config-profiles/variables/needed'
@@ -11,6 +15,8 @@ import { findDevice } from '#fleet/devices/device'
 import { tenantTransaction } from '#fleet/tenant'
 import { queryEntity } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
+
+const settingsOut = z.record(z.string(), z.unknown())
 
 const sourceSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['device', 'organization', 'builtIn', 'default']) }),
@@ -39,6 +45,34 @@ export const deviceConfigSchema = z
     variables: z
       .array(usedVariableSchema)
       .describe('The variables that the profile uses and that have a value, by name.'),
+    desired: z
+      .object({ profileId: uuid(), version: z.int(), digest: z.string(), settings: settingsOut })
+      .nullable()
+      .describe('What was last applied to the device, with its values, without secrets. Null if nothing was.'),
+    reported: z
+      .object({
+        profileId: uuid(),
+        version: z.int(),
+        digest: z.string(),
+        settings: settingsOut.nullable().describe('Null if the device sent only the digest.'),
+        reportedAt: instantOut(),
+      })
+      .nullable()
+      .describe('What the device says to run. Null if it never said it.'),
+    differences: z
+      .array(
+        z.object({
+          path: z.string().describe('A JSON pointer in the settings.'),
+          desired: z.unknown().describe('Null if the profile does not set it.'),
+          reported: z.unknown().describe('Null if the device does not have it.'),
+        }),
+      )
+      .describe('At most 500, without secrets.'),
+    state: z
+      .enum(configStates)
+      .describe(
+        '`pending`: a job that applies a profile is open, or the device has not reported since one was applied. `unknown`: no profile was applied, or the device does not report what it runs.',
+      ),
     missingVariables: z
       .array(z.string())
       .describe('Variables without a value and without a default. The profile cannot be applied to the device.'),
@@ -46,8 +80,12 @@ export const deviceConfigSchema = z
   .meta({ id: 'DeviceConfig' })
 
 type DeviceConfig = z.infer<typeof deviceConfigSchema>
+type Drift = Pick<DeviceConfig, 'desired' | 'reported' | 'differences' | 'state'>
 
-/** The present version of a profile with the values of a device (`config:read`). Throws 404 for both, and 403. */
+/**
+ * The present version of a profile with the values of a device, and whether the device runs what was last applied to it
+ * (`config:read`). Throws 404 for both, and 403.
+ */
 export async function getDeviceConfig(
   ctx: FleetContext,
   { deviceId, profileId }: { deviceId: string; profileId?: string | undefined },
@@ -56,13 +94,49 @@ export async function getDeviceConfig(
   const wanted = profileId ?? device.configProfile?.id
   const { organizationId } = device
   return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const drift = await readDrift(ctx, connection, { organizationId, deviceId })
     if (wanted === undefined || (profileId === undefined && !(await exists(connection, organizationId, wanted)))) {
-      return { deviceId, profile: null, settings: null, variables: [], missingVariables: [] }
+      return { deviceId, profile: null, settings: null, variables: [], missingVariables: [], ...drift }
     }
     const profile = await readProfile(connection, { organizationId, profileId: wanted })
-    return { deviceId, ...(await renderFor(ctx, connection, { organizationId, deviceId, profile })) }
+    return { deviceId, ...(await renderFor(ctx, connection, { organizationId, deviceId, profile })), ...drift }
   })
 }
+
+/** What was applied to a device, what it says to run, and where the two differ. */
+async function readDrift(
+  { keyring }: FleetContext,
+  connection: Connection,
+  { organizationId, deviceId }: { organizationId: string; deviceId: string },
+): Promise<Drift> {
+  const applied = await findAppliedProfile(connection, { organizationId, deviceId })
+  const rendered =
+    applied &&
+    (await renderPinned(
+      { pool: connection, keyring },
+      { organizationId, profileId: applied.id, version: applied.version, variables: applied.variables },
+    ))
+  const settings = rendered && withoutSecrets(rendered)
+  const desired =
+    applied && settings
+      ? { profileId: applied.id, version: applied.version, digest: digestOf(settings), settings }
+      : null
+  const { state, ...stored } = await queryEntity<Pick<Drift, 'state'> & Nullable<NonNullable<Drift['reported']>>>(
+    connection,
+    `SELECT ${configStateSql} AS state, r.profile_id AS "profileId", r.version, r.digest, r.settings,
+       r.reported_at AS "reportedAt"
+     FROM device d LEFT JOIN device_reported_config r
+       ON r.device_id = d.id AND r.organization_id = d.organization_id
+     WHERE d.organization_id = $organizationId AND d.id = $deviceId`,
+    { organizationId, deviceId },
+  )
+  const reported = stored.profileId === null ? null : (stored as NonNullable<Drift['reported']>)
+  const differences =
+    state === 'differs' && reported?.settings ? settingsDifferences(settings ?? {}, reported.settings) : []
+  return { desired, reported, differences, state }
+}
+
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
 
 /** False for the profile of a device that was deleted since. */
 async function exists(connection: Connection, organizationId: string, profileId: string): Promise<boolean> {
@@ -77,7 +151,7 @@ async function renderFor(
   ctx: FleetContext,
   connection: Connection,
   { organizationId, deviceId, profile }: { organizationId: string; deviceId: string; profile: Profile },
-): Promise<Omit<DeviceConfig, 'deviceId'>> {
+): Promise<Omit<DeviceConfig, 'deviceId' | keyof Drift>> {
   const { id, name, version } = profile
   const needed = await readNeededVariables(ctx, connection, { organizationId, profileId: id, version })
   const { parameters } = needed

@@ -1,7 +1,5 @@
 import { openTree, type SettingsPlace, type StoredSettings, sealTree } from '#fleet/config-profiles/sealed-settings'
-import { type Json, revealSecrets, type SettingsObject } from '#fleet/config-profiles/settings-tree'
-import { openVariables, type StoredVariables } from '#fleet/config-profiles/variables/snapshot'
-import { renderSettings } from '#fleet/config-profiles/variables/template'
+import type { SettingsObject } from '#fleet/config-profiles/settings-tree'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Queryable } from '#postgres/pool'
 
@@ -33,19 +31,4 @@ export async function loadSettings(
     [version.organizationId, version.profileId, version.version],
   )
   return rows[0] && openTree(db, keyring, placeOfVersion(version), rows[0])
-}
-
-/**
- * Reads the settings of one version with all secrets in plain text, only for the device that applies them. `variables` are the
- * values that were stored for the device; null for settings without variables. Returns undefined when the version does not exist.
- */
-export async function revealSettings(
-  source: { pool: Queryable; keyring: Keyring },
-  { variables, ...version }: ProfileVersion & { variables: StoredVariables | null },
-): Promise<{ [key: string]: Json } | undefined> {
-  const { pool, keyring } = source
-  const settings = await loadSettings(pool, keyring, version)
-  if (!settings || variables === null) return settings && revealSecrets(settings)
-  const values = await openVariables(pool, keyring, version.organizationId, variables)
-  return revealSecrets(renderSettings(settings, values).settings)
 }

@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { authorize } from '#fleet/access/principal'
+import { type ConfigState, configStateSql } from '#fleet/config-profiles/config-state'
 import type { FleetContext } from '#fleet/context'
 import type { DeviceStatus } from '#fleet/devices/status'
 import type { Queryable } from '#postgres/pool'
@@ -13,6 +14,8 @@ export type DeviceFilter = {
   tag?: string[] | undefined
   /** The last position of the device must be inside this place. */
   placeId?: string | undefined
+  /** Whether the device runs what was applied to it. */
+  configState?: ConfigState | undefined
 }
 
 /** One SQL condition on device `d`, with its named parameters. */
@@ -36,7 +39,7 @@ export const whereAll = (conditions: readonly string[]): string =>
   conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
 
 /** The conditions for the members of a filter other than `q`. */
-export function filterConditions({ status, tag, placeId }: DeviceFilter): DeviceConditions {
+export function filterConditions({ status, tag, placeId, configState }: DeviceFilter): DeviceConditions {
   const isInside =
     'EXISTS (SELECT FROM place WHERE place.id = $placeId AND place_contains(place, d.last_lat, d.last_lon))'
   return {
@@ -44,11 +47,13 @@ export function filterConditions({ status, tag, placeId }: DeviceFilter): Device
       ...(status === undefined ? [] : ['d.status = $status']),
       ...(placeId === undefined ? [] : [isInside]),
       ...(tag === undefined ? [] : ['d.tags @> $tag::text[]']),
+      ...(configState === undefined ? [] : [`${configStateSql} = $configState`]),
     ],
     values: {
       ...(status !== undefined && { status }),
       ...(placeId !== undefined && { placeId }),
       ...(tag !== undefined && { tag }),
+      ...(configState !== undefined && { configState }),
     },
   }
 }

@@ -71,6 +71,7 @@ async function leaveOrganization(connection: Connection, device: Device): Promis
   await connection.query('DELETE FROM device_identifier WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_radio_health WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM config_variable_set WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM device_reported_config WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_applied_variables WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_sim_advice WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query(

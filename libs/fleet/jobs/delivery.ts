@@ -1,6 +1,7 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import type { Traceparent } from '#core/tracing'
+import { outdateReport } from '#fleet/config-profiles/reported'
 import type { StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
@@ -165,6 +166,7 @@ async function updateDeviceConfig(connection: Connection, job: LockedJob): Promi
        ON CONFLICT (device_id) DO UPDATE SET variables = EXCLUDED.variables`,
       [organizationId, deviceId, job.id],
     )
+    await outdateReport(connection, job)
   }
   if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)
 }

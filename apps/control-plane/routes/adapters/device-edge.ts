@@ -12,6 +12,8 @@ import {
   nextJobPath,
   nextJobQuery,
   reportAnswer,
+  reportedConfig,
+  reportedConfigAnswer,
   reportPath,
 } from '#device-edge/contract'
 import { reportSchema } from '#telemetry/report/schemas'
@@ -159,6 +161,29 @@ export const deviceEdgeRoutes: Route[] = [
       304: { description: 'The profile has not changed since the version in `If-None-Match`.' },
       409: { description: 'The profile that was last applied was deleted (`profile_gone`). Keep the present config.' },
       ...notForGateway,
+    },
+    handle: forwardToDeviceEdge,
+  }),
+  route({
+    method: 'put',
+    path: deviceConfigPath,
+    summary: 'Report the config that the device runs',
+    description:
+      'After a profile was applied, at each start, and when the config changes on the device. Secrets in `settings` are not stored.',
+    tag,
+    access: 'device',
+    passedBody: { mediaTypes: json, schema: reportedConfig },
+    answers: {
+      200: { description: 'The report was stored. Repeating it has no effect.', schema: reportedConfigAnswer },
+      ...notForGateway,
+    },
+    example: {
+      body: {
+        profileId: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+        version: 3,
+        digest: `sha256:${'0'.repeat(64)}`,
+      },
+      answer: { state: 'differs' },
     },
     handle: forwardToDeviceEdge,
   }),

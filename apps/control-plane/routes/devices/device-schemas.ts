@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { soughtText, text, uuid } from '#core/schemas'
+import { configStates } from '#fleet/config-profiles/config-state'
 import type { DeviceRevision } from '#fleet/devices/device'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
@@ -33,6 +34,10 @@ export const deviceFilter = {
     .optional()
     .describe('Can be repeated. Returns devices that have all of these tags.'),
   deviceId: repeatable(uuid(), 200).optional().describe('Can be repeated. Returns only these devices.'),
+  configState: z
+    .enum(configStates)
+    .optional()
+    .describe('Whether devices run the profile that was last applied to them.'),
   placeId: uuid().optional().describe('Returns devices whose last position is inside this place. Needs `fleet:read`.'),
 }
 

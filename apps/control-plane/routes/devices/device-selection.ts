@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { soughtText, uuid } from '#core/schemas'
+import { configStates } from '#fleet/config-profiles/config-state'
 import type { DeviceSelection } from '#fleet/devices/retag'
 import { deviceStatuses } from '#fleet/devices/status'
 import { distinct } from '../../http/schemas.ts'
@@ -14,6 +15,10 @@ const filter = z
       .optional()
       .describe('Case-insensitive substring of name, serial, model or organization name.'),
     tag: distinct(soughtText(64), 20).optional().describe('Devices that have all of these tags.'),
+    configState: z
+      .enum(configStates)
+      .optional()
+      .describe('Whether devices run the profile that was last applied to them.'),
     placeId: uuid().optional().describe('Devices whose last position is inside this place. Needs `fleet:read`.'),
   })
   .describe('All devices of the organization that match. An empty filter matches all devices.')

@@ -58,6 +58,7 @@ export type Condition = AlertRule['condition']
 export type FleetDevice = Whole<Schemas['FleetDevice']>
 type Whole<Value> = Value extends object ? { [Name in keyof Value]-?: Whole<Value[Name]> } : Value
 
+export type ConfigState = DeviceConfig['state']
 export type DeviceStatus = Device['status']
 export type JobDelivery = Schemas['JobDelivery']
 export type JobStatus = Job['status']

@@ -1,4 +1,4 @@
-import type { DeviceStatus, Job, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
+import type { ConfigState, DeviceStatus, Job, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
 
 const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
   online: { label: 'Online', color: 'var(--ok)', mark: '●' },
@@ -6,6 +6,14 @@ const statusLook: Record<DeviceStatus, { label: string; color: string; mark: str
   provisioning: { label: 'Provisioning', color: 'var(--accent)', mark: '◌' },
   error: { label: 'Error', color: 'var(--bad)', mark: '▲' },
   disabled: { label: 'Disabled', color: 'var(--warn)', mark: '■' },
+}
+
+/** Whether a device runs what was applied to it. */
+export const configStateLabel: Record<ConfigState, string> = {
+  inSync: 'As applied',
+  pending: 'Pending',
+  differs: 'Changed on the device',
+  unknown: 'Not reported',
 }
 
 export const deviceStatuses = Object.keys(statusLook) as DeviceStatus[]

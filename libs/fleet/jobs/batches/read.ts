@@ -4,6 +4,7 @@ import { instantOut, uuid } from '#core/schemas'
 import { authorize } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import { actorNameSql } from '#fleet/audit/actor-names'
+import { configStates } from '#fleet/config-profiles/config-state'
 import type { FleetContext } from '#fleet/context'
 import type { DeviceFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
@@ -25,7 +26,13 @@ export type BatchStatus = (typeof batchStatuses)[number]
 
 /** The devices that matched when the batch was created. */
 const filterOut = z
-  .object({ status: z.enum(deviceStatuses), q: z.string(), tag: z.array(z.string()), placeId: uuid() })
+  .object({
+    status: z.enum(deviceStatuses),
+    q: z.string(),
+    tag: z.array(z.string()),
+    placeId: uuid(),
+    configState: z.enum(configStates),
+  })
   .partial()
 
 const stageSchema = z.object({

@@ -55,6 +55,8 @@ export type JobReport = {
   attempt: number
   status: ReportedStatus
   progress?: number | undefined
+  /** Of the error, instead of the status. */
+  code?: string | undefined
   detail?: unknown
 }
 
@@ -158,7 +160,7 @@ function taken(job: JobState, timeoutMs: number, nowMs: number): Decision {
   return changed(job, { status: 'inProgress', deadlineAtMs: nowMs + timeoutMs })
 }
 
-function reported(job: JobState, { attempt, status, progress, detail }: JobReport): Decision {
+function reported(job: JobState, { attempt, status, progress, code, detail }: JobReport): Decision {
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (isFinal(job.status)) return status === job.status ? same : refused('final')
   if (job.status !== 'inProgress') return refused('notTaken')
@@ -171,7 +173,7 @@ function reported(job: JobState, { attempt, status, progress, detail }: JobRepor
   if (status === 'succeeded') {
     return changed(job, { status, progress: 100, result: detail ?? null, error: null, deadlineAtMs: null })
   }
-  const error = { code: status, detail: typeof detail === 'string' ? detail : null }
+  const error = { code: code ?? status, detail: typeof detail === 'string' ? detail : null }
   const result = typeof detail === 'string' ? null : (detail ?? null)
   return changed(job, { status, progress: progress ?? job.progress, result, error, deadlineAtMs: null })
 }

@@ -18,6 +18,7 @@ export const kindLabels: Record<AlertKind, string> = {
   radio_fault: 'Weak antenna',
   job_failed: 'Failed job',
   profile_not_applied: 'Profile not applied',
+  config_differs: 'Changed on the device',
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
@@ -66,6 +67,8 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return 'A modem weaker than its neighbours'
     case 'job_failed':
       return 'A job did not succeed'
+    case 'config_differs':
+      return `Another configuration than was applied${lasting(condition.forMinutes)}`
     case 'profile_not_applied':
       return `An earlier version of the profile${lasting(condition.forMinutes)}`
     case 'entered_place':
@@ -105,6 +108,8 @@ export function measuredText({ kind, measured: values }: Alert): string {
       return `Modem ${textOf(values.modem) ?? ''} ${measured(numberOf(values.offsetDb), 'dB')} beside its neighbours`
     case 'job_failed':
       return jobText(values)
+    case 'config_differs':
+      return `Not as applied: ${textOf(values.profileName) ?? 'profile'}, version ${numberOf(values.version)}`
     case 'profile_not_applied':
       return `${textOf(values.profileName) ?? ''}: version ${numberOf(values.version)} instead of ${numberOf(values.newestVersion)}`
     case 'data_use':

@@ -66,6 +66,7 @@ const initialConditions: Record<AlertKind, Condition> = {
   radio_fault: { kind: 'radio_fault' },
   job_failed: { kind: 'job_failed' },
   profile_not_applied: { kind: 'profile_not_applied', forMinutes: 60 },
+  config_differs: { kind: 'config_differs', forMinutes: 5 },
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
@@ -137,6 +138,7 @@ const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   high_temperature: [1, 360],
   modem_down: [5, 360],
   profile_not_applied: [5, 10_080],
+  config_differs: [0, 10_080],
   entered_place: [0, 10_080],
   left_place: [0, 10_080],
 }

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
-import type { Device } from '../../api/schemas.ts'
+import type { Device, DeviceConfig } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
-import { jobLook } from '../../components/labels.tsx'
+import { configStateLabel, jobLook } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
+import { type Column, Table } from '../../components/table.tsx'
 import { linkTo } from '../../state/url.ts'
 import { DeviceSettingsDialog } from '../variables/device-settings.tsx'
+import { VariableText } from '../variables/variables.tsx'
 
 /** The profile that was last applied to the device, and whether it is outdated. */
 export function DeviceProfile({ device }: { device: Device }) {
@@ -48,6 +50,7 @@ export function DeviceProfile({ device }: { device: Device }) {
           </p>
         </>
       )}
+      {configProfile ? <Drift device={device} round={job?.status} /> : null}
       {job && job.status !== 'succeeded' ? (
         <p class="label">
           Last attempt to apply a profile: {jobLook[job.status].label.toLowerCase()}, {ago(job.updatedAt)}
@@ -61,3 +64,43 @@ export function DeviceProfile({ device }: { device: Device }) {
     </section>
   )
 }
+
+/** Whether the device runs what was applied to it, where it differs, and the way to apply it again. */
+function Drift({ device, round }: { device: Device; round: string | undefined }) {
+  const config = useResource(
+    `config of ${device.id} ${round}`,
+    (signal) => get(`/devices/${device.id}/config`, { signal }),
+    { everyMs: 30_000 },
+  )
+  if (!config.value || config.value.state === 'unknown') return null
+  const { state, differences, profile } = config.value
+  return (
+    <>
+      <p class="status">
+        <span class="swatch" style={{ background: `var(--${stateColor[state]})` }} />
+        {configStateLabel[state]}
+      </p>
+      {differences.length > 0 ? (
+        <Table caption="Differences" columns={columns} rows={differences} keyOf={({ path }) => path} />
+      ) : null}
+      {state === 'differs' && profile ? (
+        <a
+          class="button small"
+          href={linkTo('jobs', { new: 'apply_config', profile: profile.id, target: 'devices', device: device.id })}
+        >
+          Apply again
+        </a>
+      ) : null}
+    </>
+  )
+}
+
+const stateColor = { inSync: 'ok', pending: 'accent', differs: 'warn' } as const
+
+type Difference = DeviceConfig['differences'][number]
+
+const columns: Column<Difference>[] = [
+  { title: 'Setting', cell: ({ path }) => <code>{path}</code> },
+  { title: 'Applied', cell: ({ desired }) => <VariableText value={desired} /> },
+  { title: 'On the device', cell: ({ reported }) => <VariableText value={reported} /> },
+]

@@ -28,6 +28,6 @@ export const selectionOfRows = (devices: readonly Device[]): BulkSelection => {
 /** The chosen devices as parameters of the address of a new job. */
 export function targetParams({ body }: BulkSelection): Record<string, string> {
   if ('deviceIds' in body) return { target: 'devices', device: body.deviceIds.join(',') }
-  const { q = '', status = '', tag = [], placeId = '' } = body.filter
-  return { target: 'matching', q, status, tag: tag.join(','), place: placeId }
+  const { q = '', status = '', tag = [], placeId = '', configState = '' } = body.filter
+  return { target: 'matching', q, status, tag: tag.join(','), place: placeId, config: configState }
 }

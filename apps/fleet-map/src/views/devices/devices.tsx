@@ -5,7 +5,7 @@ import type { Device, DeviceCounts } from '../../api/schemas.ts'
 import { downloadCsv } from '../../components/download.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
-import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -37,7 +37,7 @@ export function DevicesView() {
   const [dialog, setDialog] = useState<'add' | 'import' | null>(null)
   const [error, setError] = useState<ApiError>()
   const choice = useChoice(list.items, filter, totals?.total)
-  const isFiltered = Boolean(params.q || params.status || params.tag || params.place)
+  const isFiltered = Boolean(params.q || params.status || params.tag || params.place || params.config)
   const download = async (more: { deviceId?: string[] } = {}) => {
     setError(undefined)
     try {
@@ -96,7 +96,7 @@ export function DevicesView() {
 }
 
 function Filters() {
-  const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
+  const { q = '', status = '', tag = '', place: placeId = '', config = '' } = place.value.params
   const org = homeOrganizationId.value
   const places = useResource(`places ${org}`, async () => (org ? all(`/orgs/${org}/places`) : []))
   return (
@@ -144,6 +144,19 @@ function Filters() {
           ))}
         </select>
       ) : null}
+      <select
+        class="input"
+        aria-label="Settings"
+        value={config}
+        onChange={(event) => setParams({ config: event.currentTarget.value || null })}
+      >
+        <option value="">Any settings</option>
+        {Object.entries(configStateLabel).map(([state, label]) => (
+          <option key={state} value={state}>
+            {label}
+          </option>
+        ))}
+      </select>
       <ColumnPicker />
       <OrganizationPicker allowAll />
     </div>
@@ -158,7 +171,11 @@ const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
         : 'Add a device, import a CSV file, or enroll routers with an enrollment key.'}
     </p>
     {isFiltered ? (
-      <button type="button" class="button" onClick={() => setParams({ q: null, status: null, tag: null, place: null })}>
+      <button
+        type="button"
+        class="button"
+        onClick={() => setParams({ q: null, status: null, tag: null, place: null, config: null })}
+      >
         Clear all filters
       </button>
     ) : (
@@ -185,10 +202,10 @@ const Totals = ({ counts, isFiltered }: { counts: DeviceCounts; isFiltered: bool
 const countsEveryMs = 15_000
 
 /** Follows the numbers of matching devices; undefined while they are unknown or several organizations are shown. */
-function useTotals({ q, status, tag, placeId }: ListFilter): DeviceCounts | undefined {
+function useTotals({ q, status, tag, placeId, configState }: ListFilter): DeviceCounts | undefined {
   const isOne = organizationId.value !== '' || organizations.value?.length === 1
   const org = isOne ? homeOrganizationId.value : ''
-  const query = { q, status, tag: tag ?? [], placeId }
+  const query = { q, status, tag: tag ?? [], placeId, configState }
   return useResource(
     JSON.stringify(['totals', org, query]),
     async (signal) => (org ? readCounts(org, query, signal) : undefined),

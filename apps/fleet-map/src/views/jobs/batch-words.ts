@@ -2,7 +2,7 @@ import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/sch
 import { actorText } from '../../components/actor.ts'
 import { count, duration, moment, plural } from '../../components/format.ts'
 import { type HeldReason, heldText } from '../../components/held-text.ts'
-import { batchLabel } from '../../components/labels.tsx'
+import { batchLabel, configStateLabel } from '../../components/labels.tsx'
 
 const pauseWords = {
   operator: 'Paused',
@@ -35,12 +35,13 @@ export const authorOf = ({ createdBy, createdByName }: Pick<JobBatchSummary, 'cr
 type DeviceFilter = Extract<JobBatch['target'], { filter: object }>['filter']
 
 /** The filter that chose the devices of a batch. */
-export function filterWords({ q, status, tag, placeId }: DeviceFilter): string {
+export function filterWords({ q, status, tag, placeId, configState }: DeviceFilter): string {
   const conditions = [
     q ? `“${q}”` : '',
     status ? `status ${status}` : '',
     ...(tag ?? []).map((one) => `tag ${one}`),
     placeId ? 'in a place' : '',
+    configState ? `settings ${configStateLabel[configState].toLowerCase()}` : '',
   ].filter(Boolean)
   return conditions.length > 0 ? `All devices that match ${conditions.join(', ')}` : 'All devices'
 }

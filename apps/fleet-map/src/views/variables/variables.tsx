@@ -51,7 +51,9 @@ const columns: Column<[string, unknown]>[] = [
 
 /** A value as people read it. */
 export const VariableText = ({ value }: { value: unknown }) =>
-  isSetSecret(value) ? (
+  value === null ? (
+    <span class="label">Not set</span>
+  ) : isSetSecret(value) ? (
     <span class="label">Secret, set</span>
   ) : (
     <span class={css.value}>{typeof value === 'string' ? value : JSON.stringify(value)}</span>

@@ -24,6 +24,10 @@ export function addConfigCommands(program: Command): void {
     .command('preview <profile> <device>')
     .description('Print what a device would receive, with secrets redacted, and where each value is from.')
     .action(previewProfile)
+  configs
+    .command('state <device>')
+    .description('Print whether a device runs what was applied to it, and where it differs.')
+    .action(printState)
   withDelivery(configs.command('apply <profile>'))
     .description('Apply a profile to a group or to devices. Prints the id of the batch.')
     .option('--group <id>', 'all members of this group')
@@ -73,6 +77,18 @@ async function previewProfile(profileId: string, reference: string, _options: ob
     const parts = [JSON.stringify(config.settings, null, 2)]
     if (rows.length + missing.length > 0) parts.push(table(['VARIABLE', 'VALUE', 'FROM'], [...rows, ...missing]))
     return parts.join('\n\n')
+  })
+}
+
+async function printState(reference: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { id: await findDeviceId(session, reference) }
+  const { desired, reported, differences, state } = await session.client.get('/devices/{id}/config', {
+    params: { path },
+  })
+  session.print({ desired, reported, differences, state }, () => {
+    const rows = differences.map((one) => [one.path, JSON.stringify(one.desired), JSON.stringify(one.reported)])
+    return rows.length === 0 ? state : `${state}\n${table(['SETTING', 'APPLIED', 'ON THE DEVICE'], rows)}`
   })
 }
 

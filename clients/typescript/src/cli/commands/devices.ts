@@ -7,7 +7,8 @@ import { openSession } from '../session.ts'
 import { table } from '../table.ts'
 
 type Device = components['schemas']['Device']
-type Filter = { q?: string; tag?: string[]; status?: Status; limit?: string }
+type Filter = { q?: string; tag?: string[]; status?: Status; configState?: ConfigState; limit?: string }
+type ConfigState = components['schemas']['DeviceConfig']['state']
 type Status = 'provisioning' | 'online' | 'offline' | 'disabled' | 'error'
 
 /** `devices`. A device is named by its id, its serial or its name. */
@@ -19,6 +20,7 @@ export function addDeviceCommands(program: Command): void {
     .option('--q <text>', 'part of the name, the serial or the model')
     .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
     .option('--status <status>', 'provisioning, online, offline, disabled or error')
+    .option('--config-state <state>', 'inSync, pending, differs or unknown')
     .option('--limit <count>', 'at most so many devices')
     .action(listDevices)
   devices.command('get <device>').description('Show a device.').action(getDevice)
@@ -48,6 +50,7 @@ export function addDeviceCommands(program: Command): void {
     .option('--format <format>', 'csv or ndjson', 'csv')
     .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
     .option('--status <status>', 'only devices with this status')
+    .option('--config-state <state>', 'only devices in this state: inSync, pending, differs or unknown')
     .action(exportDevices)
 }
 
