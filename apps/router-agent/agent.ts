@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '#core/clock'
 import { errorText } from '#core/error-text'
 import { pause as pauseFor } from '#core/schedule'
@@ -37,6 +38,8 @@ type AgentOptions = {
   reportEveryMs: number
   /** Seconds of a long poll for jobs. With 0, asks for a job only when a telemetry response reports one. */
   longPollSeconds: number
+  /** How firmware images are downloaded; by default, as any https request. */
+  images?: Dispatcher | undefined
 }
 
 const persistEveryMs = 60_000

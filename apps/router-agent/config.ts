@@ -37,6 +37,8 @@ const fleetSchema = z.object({
   /** API key of an operator, to create tags, groups and a profile for the routers. */
   API_KEY: z.string().optional(),
   ORGANIZATION_ID: z.string().optional(),
+  /** With an API key: fill the organization with places, alert rules, firmware, profiles and rollouts. */
+  EXAMPLES: z.stringbool().default(true),
 })
 
 type AgentConfig = z.infer<typeof agentSchema>

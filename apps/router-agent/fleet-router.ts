@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '#core/clock'
 import { pause } from '#core/schedule'
 import { createAgent } from './agent.ts'
@@ -8,7 +9,7 @@ import { openSampleBuffer } from './sample-buffer.ts'
 import { openStateFile } from './state-file.ts'
 import { numberBetween } from './world/noise.ts'
 import type { RouterSpec } from './world/roster.ts'
-import { createSimulatedRouter } from './world/simulated-router.ts'
+import { createSimulatedRouter, type Shift } from './world/simulated-router.ts'
 
 type FleetRouterOptions = {
   spec: RouterSpec
@@ -17,6 +18,10 @@ type FleetRouterOptions = {
   enrollmentKey: string | undefined
   /** The time of the first sample of this router, for its first boot. */
   historyFromMs: number
+  /** The shift of the day before, which it reports at its first boot ahead of its history. */
+  shift: Shift | undefined
+  /** How firmware images are downloaded. */
+  images: Dispatcher | undefined
   reportEveryMs: number
   clock: Clock
   log: Log
@@ -33,6 +38,7 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
   const state = await openStateFile(folder, spec.firmware)
   const bootMs = numberBetween(12_000, 35_000, spec.seed, 50)
   let fromMs = options.historyFromMs
+  let { shift } = options
 
   while (!signal.aborted) {
     const bootedAtMs = clock()
@@ -49,6 +55,7 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
       buffer: await openSampleBuffer(join(folder, 'buffer')),
       source: createSimulatedRouter(spec, {
         fromMs,
+        shift,
         bootedAtMs,
         rebootReason,
         firmware: () => state.read().firmware,
@@ -59,6 +66,7 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
       bootedAtMs,
       reportEveryMs: options.reportEveryMs,
       longPollSeconds: 0,
+      images: options.images,
     })
     signal.addEventListener('abort', agent.stop, { once: true })
     const end = await agent.run()
@@ -67,5 +75,6 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
     log('rebooting', { reason: end.reason, bootMs: Math.round(bootMs) })
     await pause(bootMs, signal)
     fromMs = clock()
+    shift = undefined
   }
 }

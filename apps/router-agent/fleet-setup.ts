@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
+import { type CallService, createServiceCaller, listAll } from './call-service.ts'
 import type { Log } from './log.ts'
 import type { RouterSpec } from './world/roster.ts'
 
@@ -10,7 +11,7 @@ const groups = [
   { name: 'Sites', smartTags: ['fixed-site'] },
 ]
 
-const profileName = 'Standard router'
+export const profileName = 'Standard router'
 
 type SetupOptions = {
   baseUrl: string
@@ -21,20 +22,16 @@ type SetupOptions = {
   log: Log
 }
 
-/** The service refused a request; a retry would be refused too. */
-export class SetupRefused extends Error {}
-
 type Named = { name: string }
-type Page<Item> = { items: Item[]; nextCursor: string | null }
 
 /**
  * Prepares the demo organization through the public API: registers the routers with their tags, and creates groups by tag
  * and one config profile. Does not change existing objects, so it can run at every start. Throws SetupRefused with the
- * response for a 4xx, and another error while the service is unavailable.
+ * response for a 4xx, and another error while the service is unavailable. Returns the id of the organization.
  */
-export async function setUpDemo(options: SetupOptions): Promise<void> {
+export async function setUpDemo(options: SetupOptions): Promise<string> {
   const { specs, log } = options
-  const call = createCaller(options)
+  const call = createServiceCaller(options)
   const organizationId = options.organizationId ?? (await firstOrganization(call))
   const query = `orgId=${organizationId}`
 
@@ -42,7 +39,7 @@ export async function setUpDemo(options: SetupOptions): Promise<void> {
   const missing = specs.filter(({ serial }) => !registered.has(serial))
   if (missing.length > 0) {
     const rows = missing.map(({ serial, name, model, tags }) => JSON.stringify({ serial, name, model, tags }))
-    await call('POST', `/devices/import?${query}`, rows.join('\n'), 'application/x-ndjson')
+    await call('POST', `/devices/import?${query}`, rows.join('\n'), { 'content-type': 'application/x-ndjson' })
   }
   const path = `/orgs/${organizationId}`
   const knownGroups = new Set((await listAll<Named>(call, `${path}/groups?`)).map(({ name }) => name))
@@ -54,6 +51,7 @@ export async function setUpDemo(options: SetupOptions): Promise<void> {
     await call('POST', `${path}/configs`, JSON.stringify(standardProfile()))
   }
   log('demo_ready', { registered: missing.length, routers: specs.length })
+  return organizationId
 }
 
 const standardProfile = () => ({
@@ -66,38 +64,8 @@ const standardProfile = () => ({
   },
 })
 
-type Call = (method: 'GET' | 'POST', path: string, body?: string, contentType?: string) => Promise<unknown>
-
-function createCaller({ baseUrl, apiKey, dispatcher }: SetupOptions): Call {
-  const prefix = baseUrl.replace(/(?<!\/)\/+$/, '')
-  return async (method, path, body, contentType = 'application/json') => {
-    const answer = await request(prefix + path, {
-      method,
-      dispatcher,
-      headers: { authorization: `Bearer ${apiKey}`, ...(body === undefined ? {} : { 'content-type': contentType }) },
-      body: body ?? null,
-    })
-    const text = await answer.body.text()
-    if (answer.statusCode < 300) return JSON.parse(text)
-    const sentence = `${method} ${path} failed with status ${answer.statusCode}: ${text.slice(0, 300)}`
-    throw answer.statusCode < 500 && answer.statusCode !== 429 ? new SetupRefused(sentence) : new Error(sentence)
-  }
-}
-
-async function listAll<Item>(call: Call, path: string): Promise<Item[]> {
-  const items: Item[] = []
-  let cursor: string | null = null
-  do {
-    const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const page = (await call('GET', `${path}&limit=200${from}`)) as Page<Item>
-    items.push(...page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null)
-  return items
-}
-
-async function firstOrganization(call: Call): Promise<string> {
-  const { items } = (await call('GET', '/orgs')) as Page<{ id: string }>
+async function firstOrganization(call: CallService): Promise<string> {
+  const { items } = (await call('GET', '/orgs')) as { items: { id: string }[] }
   if (!items[0]) throw new Error('The API key has no access to an organization.')
   return items[0].id
 }

@@ -6,12 +6,18 @@ import { systemClock } from '#core/clock'
 import { errorText } from '#core/error-text'
 import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
+import { createServiceCaller, SetupRefused } from './call-service.ts'
 import { readFleetConfig } from './config.ts'
 import { createEdgeClient } from './edge-client.ts'
+import { startImageServer } from './examples/image-server.ts'
+import { exampleImages } from './examples/images.ts'
+import { setUpExamples } from './examples/set-up-examples.ts'
+import { openSteps } from './examples/steps.ts'
 import { runFleetRouter } from './fleet-router.ts'
-import { SetupRefused, setUpDemo } from './fleet-setup.ts'
+import { setUpDemo } from './fleet-setup.ts'
 import { createLog } from './log.ts'
 import { makeRoster, type RouterSpec } from './world/roster.ts'
+import type { Shift } from './world/simulated-router.ts'
 
 // The token, the config with its secrets and the positions are only for the user of the agent.
 process.umask(0o077)
@@ -21,6 +27,11 @@ const startEveryMs = 80
 const saveEveryMs = 30_000
 /** How much longer a long history is: ten hours by default. More would delay what the routers report at the first start. */
 const longHistory = 5
+const hourMs = 3_600_000
+/** The shift of yesterday, in local time. */
+const shiftHours = { from: 6, to: 12 }
+/** The routers start first. */
+const examplesAfterMs = 10_000
 
 // Early garbage collection of old objects: less memory for many routers, at no measurable cost.
 setFlagsFromString('--optimize-for-size')
@@ -45,7 +56,10 @@ const historyFromMs = (spec: RouterSpec) => {
   const minutes = config.HISTORY_MINUTES * (spec.hasLongHistory ? longHistory : 1)
   return Math.max(startedAtMs - minutes * 60_000, sampledUntilMs)
 }
-if (config.API_KEY !== undefined) await prepare(config.API_KEY)
+// The first start has no progress: only then do the routers report what they did on the day before.
+const shift = sampledUntilMs === 0 && config.HISTORY_MINUTES > 0 ? shiftOfYesterday(startedAtMs) : undefined
+const images = await startImageServer(exampleImages)
+const organizationId = config.API_KEY === undefined ? undefined : await prepare(config.API_KEY)
 
 const routers = specs.map(async (spec, index) => {
   // One after the other: two hours of 200 routers at once would be an unrealistic burst.
@@ -64,6 +78,8 @@ const routers = specs.map(async (spec, index) => {
         }),
       enrollmentKey: config.ENROLLMENT_KEY,
       historyFromMs: historyFromMs(spec),
+      shift: spec.hasShift ? shift : undefined,
+      images: images.dispatcher,
       reportEveryMs: config.REPORT_EVERY_MS,
       clock: systemClock,
       log: routerLog,
@@ -73,7 +89,8 @@ const routers = specs.map(async (spec, index) => {
     routerLog('router_failed', { detail: errorText(error) })
   }
 })
-await Promise.all([...routers, saveProgress()])
+await Promise.all([...routers, saveProgress(), fillOrganization()])
+await images.close()
 await pool.destroy()
 process.exit(0)
 
@@ -93,8 +110,36 @@ async function saveProgress(): Promise<void> {
   }
 }
 
-/** Waits for the service and sets up the demo. A refusal is only logged, because the routers also run without groups. */
-async function prepare(apiKey: string): Promise<void> {
+function shiftOfYesterday(nowMs: number): Shift {
+  const midnightMs = new Date(nowMs).setHours(0, 0, 0, 0) - 24 * hourMs
+  return { fromMs: midnightMs + shiftHours.from * hourMs, toMs: midnightMs + shiftHours.to * hourMs }
+}
+
+/** Sets up the examples while the routers run. A refusal ends that until the next start. */
+async function fillOrganization(): Promise<void> {
+  const { API_KEY: apiKey, BASE_URL: baseUrl } = config
+  if (!config.EXAMPLES || apiKey === undefined || organizationId === undefined) return
+  await pause(specs.length * startEveryMs + examplesAfterMs)
+  const call = createServiceCaller({ baseUrl, apiKey, dispatcher: pool })
+  const backoff = createBackoff()
+  while (!signal.aborted) {
+    try {
+      const steps = await openSteps(join(folder, 'examples.json'))
+      return await setUpExamples({ call, organizationId, specs, steps, log, signal })
+    } catch (error) {
+      if (signal.aborted) return
+      log('examples_delayed', { detail: errorText(error) })
+      if (error instanceof SetupRefused) return
+      await pause(backoff.next())
+    }
+  }
+}
+
+/**
+ * Waits for the service and sets up the demo. A refusal is only logged, because the routers also run without groups. Returns
+ * the id of the organization; undefined if it is not set up.
+ */
+async function prepare(apiKey: string): Promise<string | undefined> {
   const backoff = createBackoff({ maxMs: 10_000 })
   for (let tries = 0; tries < 6 && !signal.aborted; tries += 1) {
     try {
@@ -108,8 +153,9 @@ async function prepare(apiKey: string): Promise<void> {
       })
     } catch (error) {
       log('demo_not_prepared', { detail: errorText(error) })
-      if (error instanceof SetupRefused) return
+      if (error instanceof SetupRefused) return undefined
       await pause(backoff.next())
     }
   }
+  return undefined
 }

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici'
 import type { EdgeClient } from '../edge-client.ts'
 import type { Log } from '../log.ts'
 import type { BufferFigures } from '../sample-buffer.ts'
@@ -16,6 +17,8 @@ export type ActionTools = {
   edge: EdgeClient
   token: string
   folder: string
+  /** How firmware images are downloaded; by default, as any https request. */
+  images?: Dispatcher | undefined
   state: AgentStateFile
   log: Log
   uptimeS: () => number

@@ -49,8 +49,12 @@ export const updateFirmware: Action = async (job, tools) => {
   }
 }
 
-async function download(image: Image, file: string, { progress }: ActionTools): Promise<string> {
-  const answer = await request(image.url, { headersTimeout: 30_000, bodyTimeout: 30_000 })
+async function download(image: Image, file: string, { progress, images }: ActionTools): Promise<string> {
+  const answer = await request(image.url, {
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+    ...(images && { dispatcher: images }),
+  })
   if (answer.statusCode !== 200) {
     await answer.body.dump()
     throw new DownloadError(`The image server responded with ${answer.statusCode}.`)

@@ -13,6 +13,8 @@ type DeviceClass = 'vehicle' | 'ship' | 'fixed-site'
 export type RouterSpec = {
   serial: string
   name: string
+  /** The road, city or sea lane, as people call it. */
+  line: string
   model: string
   tags: string[]
   deviceClass: DeviceClass
@@ -31,6 +33,8 @@ export type RouterSpec = {
   antennaLossDb: number
   /** Reports a longer history. Finding a weak antenna takes hours of it and of its neighbours. */
   hasLongHistory: boolean
+  /** Reports a shift of the day before. */
+  hasShift: boolean
   /** Reports a fault in its system samples. */
   fault: string | undefined
   /** Battery operation: awake for some time, then off. Undefined for routers that are always on. */
@@ -40,6 +44,8 @@ export type RouterSpec = {
 const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 'int32max', 'dash', 'ninetyNine']
 const firmwares = ['4.2.0', '4.2.0', '4.2.1', '4.3.0']
 const batteryRouters = 3
+/** One of so many vehicles and ships has a shift of the day before. */
+const shiftEvery = 5
 /** The vehicles with a weak antenna by number, with its loss in dB. In a fleet of 200, each has three neighbours of its operator on its line. */
 const weakAntennas: Record<number, number> = { 26: 6, 131: 7 }
 
@@ -167,6 +173,7 @@ function specOf(
     ...traits,
     serial: `${traits.model.replace('-', '')}-${String(number).padStart(5, '0')}`,
     tags: ['demo', deviceClass, `line-${slug(line.line)}`, `depot-${slug(start)}`],
+    line: line.line,
     deviceClass,
     seed,
     path: line.path,
@@ -179,6 +186,7 @@ function specOf(
     sleep: undefined,
     antennaLossDb: (deviceClass === 'vehicle' && weakAntennas[number]) || 0,
     hasLongHistory: false,
+    hasShift: deviceClass !== 'fixed-site' && number % shiftEvery === 2,
   }
 }
 

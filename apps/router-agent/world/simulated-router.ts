@@ -8,9 +8,14 @@ import { createReceiver } from './receiver.ts'
 import type { RouterSpec } from './roster.ts'
 import { movementAt } from './timetable.ts'
 
+/** The hours of the day before that a vehicle reports, in epoch milliseconds. */
+export type Shift = { fromMs: number; toMs: number }
+
 type SimulatedBoot = {
   /** The time of the first sample. The time before `bootedAtMs` is the initial history of a new demo. */
   fromMs: number
+  /** An earlier time of which there are samples too, with still longer intervals. */
+  shift?: Shift | undefined
   bootedAtMs: number
   rebootReason: string | undefined
   firmware: () => string
@@ -19,10 +24,38 @@ type SimulatedBoot = {
 const secondMs = 1_000
 /** History has longer intervals: it fills the map and must not load the machine during the start. */
 const historyAgeMs = 90_000
-const historyRfEveryMs = 20_000
+const leastRfEveryMs = { live: 0, history: 20_000, shift: 60_000 }
 const historyRepeatEveryMs = 60_000
+const shiftRefreshFactor = 3
+/** The router looks less often in its shift, because each look costs time at the start. */
+const shiftStepMs = 10_000
 const connectionEveryMs = 30_000
 const systemEveryMs = 60_000
+
+/** The times at which a router looks at its sensors: each second from the start on, and less often in its shift. */
+function timesOf({ fromMs, shift }: SimulatedBoot) {
+  const startMs = Math.ceil(fromMs / secondMs) * secondMs
+  const stepAt = (atMs: number) => (atMs < startMs ? shiftStepMs : secondMs)
+  return {
+    firstMs: shift ? Math.ceil(shift.fromMs / shiftStepMs) * shiftStepMs : startMs,
+    startMs,
+    stepAt,
+    timeAfter(atMs: number): number {
+      const next = atMs + stepAt(atMs)
+      return shift && next > shift.toMs ? Math.max(next, startMs) : next
+    },
+  }
+}
+
+/** The receiver of a router, with longer intervals for the past. */
+function createReceivers({ receiver, seed }: RouterSpec) {
+  const refreshM = receiver.refreshM * shiftRefreshFactor
+  return {
+    live: createReceiver(receiver, seed),
+    history: createReceiver({ ...receiver, repeatEveryMs: historyRepeatEveryMs }, seed),
+    shift: createReceiver({ ...receiver, refreshM, repeatEveryMs: historyRepeatEveryMs }, seed),
+  }
+}
 
 /** Generates the samples of one simulated router from one boot to the next. */
 export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): SampleSource {
@@ -31,16 +64,17 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
   // Far from the coast, ships report by satellite. Their cellular samples then report no service.
   const hasSatellite = spec.deviceClass === 'ship'
   const phaseMs = Math.floor(uniform(seed, 20) * 10) * secondMs
-  const receiver = createReceiver(spec.receiver, seed)
-  const historyReceiver = createReceiver({ ...spec.receiver, repeatEveryMs: historyRepeatEveryMs }, seed)
-  let nextMs = Math.ceil(boot.fromMs / secondMs) * secondMs
+  const receivers = createReceivers(spec)
+  const { firstMs, startMs, stepAt, timeAfter } = timesOf(boot)
+  let nextMs = firstMs
   let reception: Reception | undefined
   let secondReception: Reception | undefined
   const [first, second] = spec.second ? [{ modem: 'wwan0' }, { modem: 'wwan1' }] : [{}, undefined]
   let reason = boot.rebootReason
   const used = [0, 1].map(() => ({ received: 0, sent: 0 }))
 
-  const isDue = (everyMs: number, atMs: number) => (atMs + phaseMs) % everyMs === 0
+  /** An interval ends in the step that leads to this time. */
+  const isDue = (everyMs: number, atMs: number) => (atMs + phaseMs) % everyMs < stepAt(atMs)
 
   const uplinkOf = (simSlot: 0 | 1, homePlmn: string): Uplink => {
     const bytes = used[simSlot] ?? { received: 0, sent: 0 }
@@ -53,9 +87,10 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
     const spot = movement.forward ? onPath : { ...onPath, headingDeg: (onPath.headingDeg + 180) % 360 }
     const sky = shadowAt(surroundings.shadows, movement.alongM)?.sky ?? true
     const taken: Sample[] = []
-    const location = (isHistory ? historyReceiver : receiver).observe(spot, movement.speedMps, sky, ts)
+    const age = ts < startMs ? 'shift' : isHistory ? 'history' : 'live'
+    const location = receivers[age].observe(spot, movement.speedMps, sky, ts)
     if (location) taken.push(location)
-    const measure = isDue(isHistory ? Math.max(historyRfEveryMs, spec.rfEveryMs) : spec.rfEveryMs, ts)
+    const measure = isDue(Math.max(leastRfEveryMs[age], spec.rfEveryMs), ts)
     if (measure || !reception) {
       const current = reception?.serving ? cellIdentity(reception.serving) : undefined
       reception = receive(surroundings, spot, movement.alongM, ts, { seed, antennaLossDb }, current)
@@ -87,7 +122,7 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
   return {
     collect(nowMs) {
       const taken: Sample[] = []
-      for (; nextMs <= nowMs; nextMs += secondMs) {
+      for (; nextMs <= nowMs; nextMs = timeAfter(nextMs)) {
         if (isAsleep(nextMs)) continue
         // Pushed one by one, because a spread would copy hours of history.
         for (const sample of samplesAt(nextMs, nowMs - nextMs > historyAgeMs)) taken.push(sample)
@@ -117,8 +152,8 @@ function systemSample(
     temperatureC: Math.round((34 + warmth + gaussian(seed, ts, 33)) * 10) / 10,
     modemTemperatureC: Math.round((41 + warmth + (fault ? 44 : 0) + gaussian(seed, ts, 34)) * 10) / 10,
     inputVoltageV: Math.round((spec.deviceClass === 'fixed-site' ? 24 : 13.6) * 10 + gaussian(seed, ts, 35) * 2) / 10,
-    // Before the first boot, the router is assumed to have run for a day.
-    uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 86_400 : 0),
+    // Before the first boot, the router is assumed to have run for two days.
+    uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 2 * 86_400 : 0),
     firmware: boot.firmware(),
     clients: Math.floor(uniform(seed, Math.floor(ts / 600_000), 36) * 6),
     ...(reason === undefined ? {} : { rebootReason: reason }),
