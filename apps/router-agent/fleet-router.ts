@@ -68,6 +68,8 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
       longPollSeconds: 0,
       images: options.images,
     })
+    // The buffer was opened meanwhile: an agent that misses the end would run on.
+    if (signal.aborted) return
     signal.addEventListener('abort', agent.stop, { once: true })
     const end = await agent.run()
     signal.removeEventListener('abort', agent.stop)
