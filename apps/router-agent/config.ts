@@ -37,7 +37,7 @@ const fleetSchema = z.object({
   /** API key of an operator, to create tags, groups and a profile for the routers. */
   API_KEY: z.string().optional(),
   ORGANIZATION_ID: z.string().optional(),
-  /** With an API key: fill the organization with places, alert rules, firmware, profiles and rollouts. */
+  /** Some routers report a shift of yesterday. With an API key, also creates places, alert rules, firmware and rollouts. */
   EXAMPLES: z.stringbool().default(true),
 })
 

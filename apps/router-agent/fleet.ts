@@ -57,7 +57,7 @@ const historyFromMs = (spec: RouterSpec) => {
   return Math.max(startedAtMs - minutes * 60_000, sampledUntilMs)
 }
 // The first start has no progress: only then do the routers report what they did on the day before.
-const shift = sampledUntilMs === 0 && config.HISTORY_MINUTES > 0 ? shiftOfYesterday(startedAtMs) : undefined
+const shift = sampledUntilMs === 0 && config.EXAMPLES ? shiftOfYesterday(startedAtMs) : undefined
 const images = await startImageServer(exampleImages)
 const organizationId = config.API_KEY === undefined ? undefined : await prepare(config.API_KEY)
 

@@ -37,7 +37,8 @@ export async function startProductProcess(
   // Postgres does not run as root: its user must be able to enter this folder.
   await chmod(folder, 0o711)
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder, ...options]
-  const env = { ...process.env, ...environment }
+  // Tests look at what they create, and the rollouts of the examples would restart their routers.
+  const env = { ...process.env, EXAMPLES: 'false', ...environment }
   const child = spawn('node', args, { cwd: repository, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))

@@ -29,7 +29,8 @@ export async function startProduct(
   options: { args?: string[]; environment?: Record<string, string> } = {},
 ): Promise<StartedProduct> {
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])]
-  const env = { ...process.env, ...options.environment }
+  // Tests look at what they create, and the rollouts of the examples would restart their routers.
+  const env = { ...process.env, EXAMPLES: 'false', ...options.environment }
   const child = spawn('node', args, { cwd: repository, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))

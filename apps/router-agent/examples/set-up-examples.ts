@@ -37,10 +37,10 @@ const waitLimitMs = 30 * 60_000
 /**
  * Fills the demo organization as a person would: places, alert rules, firmware, profiles, a rollout that ends soon and one
  * that stays open for hours, and jobs and profile versions whose alerts open and close. The routers do the work. Each step
- * is done once. Resolves when all are done, after about ten minutes, or when `signal` aborts. Throws as CallService does.
+ * is done once. Resolves when all are done, after about ten minutes. Throws as CallService does, and when `signal` aborts.
  */
 export async function setUpExamples(options: ExampleOptions): Promise<void> {
-  const { specs, signal, log } = options
+  const { specs, log } = options
   const organization = createOrganization(options)
   const { findOrCreate, start, serialsToIds, waitUntil, isFinished, hasAlert, changeFirstVersion, once } = organization
 
@@ -73,22 +73,22 @@ export async function setUpExamples(options: ExampleOptions): Promise<void> {
     ...{ kind: 'firmware_update', parameters: { version, url, sha256 }, deviceIds: failing },
   })
   const [failingSite] = idsOf([cast.failing.site])
-  if (failingSite) {
-    await waitUntil('alert of the failed update', () => hasAlert(ruleIds[failedJobRule], failingSite))
-  }
-  await start('site rollout', 'job-batches', update(siteImage, groupIds.Sites, siteRollout))
+  await start('site rollout', 'job-batches', update(siteImage, groupIds.Sites, siteRollout), () =>
+    waitUntil('alert of the failed update', () => hasAlert(ruleIds[failedJobRule], failingSite)),
+  )
 
-  const [updatedShip] = idsOf(cast.updatedShips)
-  if (applied) await waitUntil('application of the profile', () => isFinished(applied))
-  await once('profile version', () => changeFirstVersion(`configs/${profileId}`, profileChange))
-  if (updatedShip) {
-    await waitUntil('alert of the earlier version', () => hasAlert(ruleIds[oldProfileRule], updatedShip))
-  }
-  await start('profile version applied', apply, { deviceIds: idsOf(cast.updatedShips) })
-  if (!signal.aborted) log('examples_ready')
+  await once('profile version', async () => {
+    await waitUntil('application of the profile', () => isFinished(applied))
+    await changeFirstVersion(`configs/${profileId}`, profileChange)
+  })
+  const updatedShips = idsOf(cast.updatedShips)
+  await start('profile version applied', apply, { deviceIds: updatedShips }, () =>
+    waitUntil('alert of the earlier version', () => hasAlert(ruleIds[oldProfileRule], updatedShips[0])),
+  )
+  log('examples_ready')
 }
 
-/** What the set-up does with the API of an organization. After the end of `signal`, no step is done. */
+/** What the set-up does with the API of an organization. When `signal` has aborted, it throws instead of doing a step. */
 function createOrganization({ call, organizationId, steps, log, signal }: ExampleOptions) {
   const home = `/orgs/${organizationId}`
 
@@ -124,10 +124,11 @@ function createOrganization({ call, organizationId, steps, log, signal }: Exampl
       const devices = await listAll<Identified & { serial: string }>(call, `/devices?orgId=${organizationId}`)
       return Object.fromEntries(devices.map(({ serial, id }) => [serial, id]))
     },
-    /** Starts a batch once; its key makes the service repeat its answer if a kill lost it. Returns its id; null for no devices. */
-    async start(step: string, path: string, body: BatchBody): Promise<string | null> {
+    /** Starts a batch once, when `ready`. Its key makes the service repeat an answer that a kill lost. Returns its id; null without devices. */
+    async start(step: string, path: string, body: BatchBody, ready = async () => {}): Promise<string | null> {
       return once(step, async () => {
         if (body.deviceIds?.length === 0) return null
+        await ready()
         const headers = { 'idempotency-key': `examples-${step.replaceAll(' ', '-')}` }
         return ((await call('POST', `${home}/${path}`, JSON.stringify(body), headers)) as Identified).id
       })
@@ -137,12 +138,15 @@ function createOrganization({ call, organizationId, steps, log, signal }: Exampl
       const { version } = (await call('GET', `${home}/${path}`)) as { version: number }
       if (version === 1) await call('PATCH', `${home}/${path}`, JSON.stringify(body))
     },
-    async isFinished(batchId: string): Promise<boolean> {
+    /** Also true without a batch. */
+    async isFinished(batchId: string | null): Promise<boolean> {
+      if (batchId === null) return true
       const { status } = (await call('GET', `${home}/job-batches/${batchId}`)) as { status: string }
       return status === 'finished' || status === 'cancelled'
     },
-    async hasAlert(ruleId: string | undefined, deviceId: string): Promise<boolean> {
-      if (ruleId === undefined) return true
+    /** Also true without a rule or a device. */
+    async hasAlert(ruleId: string | undefined, deviceId: string | undefined): Promise<boolean> {
+      if (ruleId === undefined || deviceId === undefined) return true
       const path = `${home}/alerts?ruleId=${ruleId}&deviceId=${deviceId}&limit=1`
       return ((await call('GET', path)) as { items: unknown[] }).items.length > 0
     },
@@ -150,6 +154,7 @@ function createOrganization({ call, organizationId, steps, log, signal }: Exampl
       const giveUpAtMs = performance.now() + waitLimitMs
       log('examples_wait', { for: what })
       while (!signal.aborted && !(await condition()) && performance.now() < giveUpAtMs) await pause(pollEveryMs, signal)
+      signal.throwIfAborted()
     },
   }
 }

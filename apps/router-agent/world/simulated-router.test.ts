@@ -6,7 +6,8 @@ import { createSimulatedRouter } from './simulated-router.ts'
 import { movementAt } from './timetable.ts'
 
 const startMs = Date.UTC(2026, 10, 21, 8)
-const hourMs = 3_600_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 const roster = makeRoster(200, 1)
 
 const boot = (spec: RouterSpec, fromMs: number, bootedAtMs = fromMs) => ({
@@ -173,6 +174,24 @@ test('two hours of history fit in a few batches and have longer intervals than l
     const history = createSimulatedRouter(spec, boot(spec, startMs, startMs + 2 * hourMs)).collect(startMs + 2 * hourMs)
     expect(history.length).toBeGreaterThan(200)
     expect(history.length).toBeLessThan(3_000)
+  }
+})
+
+test('one vehicle and ship in five reports a shift of the day before, ahead of its history and with less samples', () => {
+  const workers = roster.filter(({ hasShift }) => hasShift)
+  expect(new Set(workers.map(({ deviceClass }) => deviceClass))).toEqual(new Set(['vehicle', 'ship']))
+  expect(share(workers, roster)).toBeLessThan(0.2)
+  for (const spec of workers) {
+    const nowMs = startMs + 2 * hourMs
+    const shift = { fromMs: startMs - 26 * hourMs, toMs: startMs - 20 * hourMs }
+    const taken = createSimulatedRouter(spec, { ...boot(spec, startMs, nowMs), shift }).collect(nowMs)
+    const earlier = taken.filter(({ ts }) => ts < startMs)
+    expect(taken.slice(0, earlier.length)).toEqual(earlier)
+    expect(earlier.every(({ ts }) => ts >= shift.fromMs && ts <= shift.toMs)).toBe(true)
+    expect(earlier.length).toBeGreaterThan(6 * 100)
+    expect(earlier.length).toBeLessThan(6 * 700)
+    expect(earlier.every(({ kind, uptimeS }) => kind !== 'system' || Number(uptimeS) > 0)).toBe(true)
+    expect(Math.min(...taken.slice(earlier.length).map(({ ts }) => ts))).toBeLessThan(startMs + minuteMs)
   }
 })
 
