@@ -42,7 +42,7 @@ function timesOf({ fromMs, shift }: SimulatedBoot) {
     stepAt,
     timeAfter(atMs: number): number {
       const next = atMs + stepAt(atMs)
-      return shift && next > shift.toMs ? Math.max(next, startMs) : next
+      return shift && next >= shift.toMs ? Math.max(next, startMs) : next
     },
   }
 }
