@@ -37,6 +37,7 @@ import { firmwareRoutes } from './routes/jobs/firmware.ts'
 import { jobBatchRoutes } from './routes/jobs/job-batches.ts'
 import { jobRequestRoutes } from './routes/jobs/job-requests.ts'
 import { jobRoutes } from './routes/jobs/jobs.ts'
+import { ogcRoutes } from './routes/ogc/ogc.ts'
 import { auditRoutes } from './routes/organizations/audit.ts'
 import { organizationRoutes } from './routes/organizations/organizations.ts'
 import { planRoutes } from './routes/organizations/plans.ts'
@@ -91,6 +92,7 @@ export const routes: readonly Route[] = [
   ...radioHealthRoutes,
   ...simAdviceRoutes,
   ...fleetTileRoutes,
+  ...ogcRoutes,
   ...savedViewRoutes,
   ...deviceEdgeRoutes,
   ...adapterRoutes,

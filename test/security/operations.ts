@@ -60,6 +60,8 @@ export function concretePath({ path, entry }: Operation, world: World, lastId?: 
     if (lastId !== undefined && name === names.at(-1)) return encodeURIComponent(lastId)
     if (name === 'modelSegment') return 'router'
     if (['z', 'x', 'y'].includes(name)) return '0'
+    if (name === 'collection') return 'devices'
+    if (name === 'feature') return world.deviceId
     return idOf(name, path, entry, world)
   })
   return `${concrete}${entry.query?.(world) ?? ''}`

@@ -196,7 +196,7 @@ async function rendered(reply: Reply, c: AppContext): Promise<Response> {
     if (reply.status === 304) varyByEncoding(headers)
     return new Response(null, { status: reply.status, headers })
   }
-  headers.set('content-type', 'application/json')
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json')
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
   const text = await collect(jsonChunks(reply.body), () => throwIfClosed(c.req.raw.signal))
   const coding = chooseCoding(c.req.header('accept-encoding'))

@@ -16,6 +16,7 @@ export const tagDescriptions = {
   Telemetry: 'The latest values and the history of one router.',
   'Radio health': 'How the modems of routers receive beside those of other routers in the same place.',
   'Fleet GPS': 'Positions, signal, coverage, dwells, dead zones and vector tiles of many routers.',
+  'OGC API': 'The fleet as features for QGIS, GDAL and other programs, by OGC API – Features Part 1.',
   'Device edge': 'What a router calls with its device token: enrollment, reports, jobs and its config.',
   Adapters: 'Telemetry in the protocols of other makers and tools.',
   Operations: 'Health, metrics and this documentation.',

@@ -17,13 +17,17 @@ export const paged = async (
 
 /** The response `{items, nextCursor}`, with the next page's URL as a `Link` header (RFC 8288). */
 export function pageReply(input: PagedInput, page: Page<unknown>): Reply {
-  const nextCursor = page.nextAfter === null ? null : input.services.cursors.seal(page.nextAfter, queryOf(input))
+  const nextCursor = nextCursorOf(input, page.nextAfter)
   const body = { items: page.items, nextCursor }
   if (nextCursor === null) return { status: 200, body }
   const url = new URL(input.http.req.url)
   url.searchParams.set('cursor', nextCursor)
   return { status: 200, body, headers: { Link: `<${url.pathname}${url.search}>; rel="next"` } }
 }
+
+/** The cursor of the next page; null after the last one. */
+export const nextCursorOf = (input: PagedInput, nextAfter: string | null): string | null =>
+  nextAfter === null ? null : input.services.cursors.seal(nextAfter, queryOf(input))
 
 /** A cursor is valid for this caller, path and filters, with any page size. */
 const queryOf = ({ ctx, query, http }: PagedInput) => {

@@ -22,7 +22,10 @@ export type AnswerDoc = {
   headers?: string[]
 }
 
-/** A handler's response, with `body` sent as JSON. For other content, a handler returns a `Response`. */
+/**
+ * A handler's response, with `body` sent as JSON, whose media type `headers` can name. For other content, a handler returns a
+ * `Response`.
+ */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
 export const ok = (body: unknown): Reply => ({ status: 200, body })

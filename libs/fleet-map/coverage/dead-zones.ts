@@ -9,7 +9,8 @@ import type { Reader } from '#questdb/copies/readers'
 import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/coverage/dead-zones'
 import { contains } from '#telemetry/geo/geo'
 
-type DeadZonesQuery = DeviceQuery & PastQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }
+type DeadZonesQuery = DeviceQuery &
+  PastQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number; zoneId?: string | undefined }
 
 /** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }
@@ -28,12 +29,15 @@ export async function listDeadZones(
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
   const scope = await openCoverage(ctx, query)
   const group = await queriedGroup(ctx, scope.found, query.groupId)
-  const { bbox, tag: tags, plmn, limit } = query
+  const { bbox, tag: tags, plmn, limit, zoneId } = query
   const request = { organizations: scope.organizations, group, tags, plmn }
   const madeMs = position && Math.max(position.madeMs, ctx.clock() - cursorHoldsMs)
   const list = await fleet.deadZones.read(reader, request, madeMs)
   const found = list.zones.filter(
-    (zone) => (!bbox || contains(bbox, zone.lat, zone.lon)) && (!position || worstFirst(zone, position) > 0),
+    (zone) =>
+      (!bbox || contains(bbox, zone.lat, zone.lon)) &&
+      (zoneId === undefined || zone.id === zoneId) &&
+      (!position || worstFirst(zone, position) > 0),
   )
   const zones = found.slice(0, limit)
   const [details, near] = await Promise.all([

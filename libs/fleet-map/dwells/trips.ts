@@ -9,17 +9,25 @@ import { planStartMs, requestedWindow, type WindowQuery } from '#fleet-map/windo
 import type { Reader } from '#questdb/copies/readers'
 import type { DwellSignals, SignalledStretch } from '#questdb/fleet/dwell-signals'
 import { type WayRange, type WayRow, wayReports, waysIn } from '#questdb/fleet/ways'
-import { distinctFixes } from '#telemetry/position/distinct-fixes'
+import type { Point } from '#telemetry/geo/geo'
+import { touches } from '#telemetry/geo/line-in-box'
+import { type DistinctFix, distinctFixes } from '#telemetry/position/distinct-fixes'
 import { type Trip, tripsOf } from '#telemetry/position/trips'
 
-type TripsQuery = Omit<DeviceQuery, 'bbox'> & WindowQuery & { deviceId?: string | undefined; limit: number }
+type TripsQuery = DeviceQuery &
+  WindowQuery & {
+    deviceId?: string | undefined
+    limit: number
+    /** Returns the line of each trip with at most this many positions. `bbox` then selects trips whose line touches it. */
+    maxPositions?: number | undefined
+  }
 
 /** A way's place in the list, newest departure first, then by device. */
 type Place = { departedAtMs: number; deviceId: string }
 /** `taken`: how many trips of the way were returned; null: all. */
 type Position = Place & { taken: number | null; nowMs: number }
 
-type FoundTrip = Trip & { id: string; deviceId: string; organizationId: string }
+type FoundTrip = Trip & { id: string; deviceId: string; organizationId: string; line?: Point[] }
 
 const defaultMinutes = 1_440
 const waysAtOnce = 4
@@ -38,7 +46,7 @@ export async function listTrips(
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
   const nowMs = position?.nowMs ?? ctx.clock()
   const { ways, end } = await readWays(ctx, reader, query, position, nowMs)
-  const perWay = await tripsOfWays(reader, ways, nowMs)
+  const perWay = await tripsOfWays(reader, ways, nowMs, query)
   const trips: FoundTrip[] = []
   let next = end && { ...placeOf(end), taken: null as number | null }
   for (const [index, way] of ways.entries()) {
@@ -74,6 +82,7 @@ export async function listTrips(
         noServiceS,
         rsrpP50Dbm,
         sinrP50Db,
+        ...(trip.line && { line: trip.line }),
       }
     }),
     nextAfter: next && JSON.stringify({ nowMs, ...next } satisfies Position),
@@ -123,7 +132,12 @@ async function readWays(
 }
 
 /** The trips of each way, newest first. */
-async function tripsOfWays(reader: Reader, ways: readonly WayRow[], nowMs: number): Promise<FoundTrip[][]> {
+async function tripsOfWays(
+  reader: Reader,
+  ways: readonly WayRow[],
+  nowMs: number,
+  { maxPositions, bbox }: Pick<TripsQuery, 'maxPositions' | 'bbox'>,
+): Promise<FoundTrip[][]> {
   const found: FoundTrip[][] = []
   const left = ways.entries()
   const worker = async () => {
@@ -132,14 +146,23 @@ async function tripsOfWays(reader: Reader, ways: readonly WayRow[], nowMs: numbe
       const fixes = distinctFixes(await wayReports(reader.questdb, way, nowMs))
       const { arrivedAtMs, deviceId, organizationId } = way
       const arrival = arrivedAtMs === null ? -1 : fixes.findIndex(({ timeMs }) => timeMs >= arrivedAtMs)
-      const trips = tripsOf(way, arrival === -1 ? fixes : fixes.slice(0, arrival + 1))
-      found[index] = trips
-        .map((trip) => ({ ...trip, id: `trip ${deviceId} ${trip.departedAtMs}`, deviceId, organizationId }))
-        .reverse()
+      const trips = tripsOf(way, arrival === -1 ? fixes : fixes.slice(0, arrival + 1)).map((trip): FoundTrip => {
+        const known = { ...trip, id: `trip ${deviceId} ${trip.departedAtMs}`, deviceId, organizationId }
+        return maxPositions === undefined ? known : { ...known, line: lineOf(trip, fixes, maxPositions) }
+      })
+      found[index] = trips.filter(({ line }) => !bbox || !line || touches(bbox, line)).reverse()
     }
   }
   await Promise.all(Array.from({ length: waysAtOnce }, worker))
   return found
+}
+
+/** The positions of a trip from end to end. Of more than `maxPositions`, some evenly over its fixes. */
+function lineOf(trip: Trip, fixes: readonly DistinctFix[], maxPositions: number): Point[] {
+  const between = fixes.filter(({ timeMs }) => timeMs > trip.departedAtMs && timeMs < trip.lastMs)
+  const step = Math.max(1, between.length / (maxPositions - 2))
+  const kept = Array.from({ length: Math.floor(between.length / step) }, (_, at) => between[Math.floor(at * step)])
+  return [trip.from, ...kept.flatMap((fix) => (fix ? [{ lat: fix.lat, lon: fix.lon }] : [])), trip.to]
 }
 
 const stretchOf = ({ id, deviceId, organizationId, departedAtMs, lastMs }: FoundTrip): SignalledStretch => ({

@@ -3,6 +3,7 @@ import { type MappedOrganization, mappedOrganizations, queriedGroup } from '#fle
 import type { CoverageQuery } from '#fleet-map/coverage/coverage'
 import { type PlaceFilter, placeFilter } from '#fleet-map/places/filter'
 import { type MapMoment, parseMomentToken } from '#fleet-map/revisions'
+import type { MapFilter } from '#fleet-map/selection/filter'
 import { type GroupMembers, readGroupMembers } from '#fleet-map/selection/group-members'
 import type { DevicePosition } from '#fleet-map/selection/selection'
 import type { DeviceRequest } from '#fleet-map/selection/selections'
@@ -20,6 +21,10 @@ export type GpsQuery = Omit<CoverageQuery, keyof PastQuery> & {
   fields?: string[] | undefined
   include?: Included[] | undefined
   cluster?: boolean | undefined
+  /** Only devices whose last fix is from this time. */
+  locatedMs?: MapFilter['locatedMs']
+  /** The most devices of a page. */
+  limit?: number | undefined
   format: 'json' | 'columnar' | 'geojson'
   /** The `asOf` of an earlier response. */
   since?: string | undefined
@@ -78,12 +83,23 @@ export const scopeOf = ({ query, members, place }: GpsRequest) => ({
 /** The part of a request that selects devices. */
 export function deviceRequestOf(request: GpsRequest): DeviceRequest {
   const { query, organizations, members, place, since, cursor } = request
-  const { deviceId: deviceIds, bbox, groupId, tag: tags, rat, plmn } = query
+  const { deviceId: deviceIds, bbox, groupId, tag: tags, rat, plmn, locatedMs, limit } = query
   return {
-    filterKey: JSON.stringify([windowsOf(organizations), deviceIds, bbox, place?.key, groupId, tags, rat, plmn]),
-    filter: { bbox, area: place, tags, members, deviceIds, rat, plmn },
+    filterKey: JSON.stringify([
+      windowsOf(organizations),
+      deviceIds,
+      bbox,
+      place?.key,
+      groupId,
+      tags,
+      rat,
+      plmn,
+      locatedMs,
+    ]),
+    filter: { bbox, area: place, tags, members, deviceIds, rat, plmn, locatedMs },
     since: since && { ...since, asOf: query.since ?? '' },
     after: cursor?.after,
+    limit,
   }
 }
 

@@ -16,6 +16,8 @@ export type MapFilter = {
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
+  /** The time of the last usable fix, both ends included. Null: no limit. */
+  locatedMs?: { fromMs: number | null; toMs: number | null } | undefined
 }
 
 /** A device in a response, as it was when it was selected, without data that is older than the response's window. */
@@ -31,8 +33,8 @@ export const isInside = ({ bbox, area }: Pick<MapFilter, 'bbox' | 'area'>, point
   (!bbox || contains(bbox, point.lat, point.lon)) && (!area || area.contains(point))
 
 /** Returns true if the filter selects all devices. */
-export const isOpen = ({ bbox, area, tags, members, deviceIds, rat, plmn }: MapFilter): boolean =>
-  !bbox && !area && !tags?.length && !members && !deviceIds && rat === undefined && plmn === undefined
+export const isOpen = ({ bbox, area, tags, members, deviceIds, rat, plmn, locatedMs }: MapFilter): boolean =>
+  !bbox && !area && !tags?.length && !members && !deviceIds && rat === undefined && plmn === undefined && !locatedMs
 
 export const shownDevice = (device: MapDeviceState, fromMs: number): ShownDevice => ({
   device,
@@ -47,9 +49,9 @@ export const shownLocation = (device: MapDeviceState, fromMs: number): PositionR
 export const shownSignal = (device: MapDeviceState, fromMs: number): SignalRow | null =>
   (device.measuredAtMs ?? Number.NEGATIVE_INFINITY) >= fromMs ? device.signal : null
 
-/** `bbox` and `area` apply to the last usable fix, `rat` and `plmn` to the last signal, if they are not from before `fromMs`. */
+/** `bbox`, `area` and `locatedMs` apply to the last usable fix, `rat` and `plmn` to the last signal, if they are not from before `fromMs`. */
 export function matches(device: MapDeviceState, fromMs: number, filter: MapFilter): boolean {
-  const { bbox, area, tags, members, deviceIds, rat, plmn } = filter
+  const { bbox, area, tags, members, deviceIds, rat, plmn, locatedMs } = filter
   if (deviceIds && !deviceIds.includes(device.entry.deviceId)) return false
   if (members && !isMember(members, device.entry)) return false
   if (tags && !tags.every((tag) => device.entry.tags.includes(tag))) return false
@@ -58,7 +60,10 @@ export function matches(device: MapDeviceState, fromMs: number, filter: MapFilte
     if (rat !== undefined && signal?.rat !== rat) return false
     if (plmn !== undefined && signal?.plmn !== plmn) return false
   }
-  if (!bbox && !area) return true
+  if (!bbox && !area && !locatedMs) return true
   const location = shownLocation(device, fromMs)
-  return location !== null && isInside(filter, location)
+  return location !== null && isInside(filter, location) && (!locatedMs || isWithin(locatedMs, location.tsMs))
 }
+
+const isWithin = ({ fromMs, toMs }: NonNullable<MapFilter['locatedMs']>, ms: number): boolean =>
+  (fromMs === null || ms >= fromMs) && (toMs === null || ms <= toMs)

@@ -13,18 +13,24 @@ const maxMinutes = 129_600
 // The retention of dwells.
 const maxDwellSeconds = 34_560_000
 
-const boundingBox = z
-  .string()
-  .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
-  .transform((list) => list.split(',').map(Number) as unknown as BoundingBox)
-  .refine(
-    ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
-    'Longitudes must be between -180 and 180.',
-  )
-  .refine(
-    ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
-    'Latitudes must be between -90 and 90, south first.',
-  )
+/** Rejects boxes that are not on the globe. */
+export const onGlobe = <Box extends z.ZodType<BoundingBox, string>>(box: Box) =>
+  box
+    .refine(
+      ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
+      'Longitudes must be between -180 and 180.',
+    )
+    .refine(
+      ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
+      'Latitudes must be between -90 and 90, south first.',
+    )
+
+const boundingBox = onGlobe(
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
+    .transform((list) => list.split(',').map(Number) as unknown as BoundingBox),
+)
   .describe('minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.')
   .meta({ example: '-8.6,51.8,-8.3,52.0' })
 

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cellToCenterChild, gridDisk, latLngToCell } from 'h3-js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { startServer } from '#http/server'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { votesIn } from '#test/coverage-rows'
+import { registerDevice } from '#test/registered-device'
+import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
+import { until } from '#test/until'
+import { createApp } from '../../http/app.ts'
+import { routes } from '../../routes.ts'
+
+const run = promisify(execFile)
+const minuteMs = 60_000
+
+let api: TestControlPlane
+let folder: string
+beforeAll(async () => {
+  api = await startControlPlane()
+  folder = await mkdtemp(join(tmpdir(), 'routerfleet-gdal-'))
+})
+afterAll(async () => {
+  await api.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Serves the API under the address of its links. */
+async function serve() {
+  let handle: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 503 })
+  const server = await startServer((request: Request) => handle(request), { host: '127.0.0.1', port: 0 })
+  const publicBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  handle = createApp(routes, { ...api.services, publicBaseUrl }).fetch
+  return { url: `${publicBaseUrl}/ogc`, close: () => new Promise<void>((resolve) => server.close(() => resolve())) }
+}
+
+const cellsOf = (lat: number, rings: number) =>
+  gridDisk(latLngToCell(lat, 8, 9), rings).map((h3) => cellToCenterChild(h3, 10))
+
+/** An organization with devices, each at a position, cells, and a way between two dwells. */
+async function newFleet(lat: number, deviceCount: number, rings: number) {
+  const organization = await api.newOrganization()
+  const { pool } = api.services
+  const of = (deviceId: string) => ({ deviceId, organizationId: organization.id })
+  const deviceIds: string[] = []
+  for (let count = 0; count < deviceCount; count++) deviceIds.push(await registerDevice(pool, organization.id))
+  const [first = ''] = deviceIds
+  const atMs = Date.now() - 10 * minuteMs
+  const fix = (deviceId: string, tsMs: number, north: number): StoredRow => ({
+    ...{ ...of(deviceId), tsMs, receivedAtMs: Date.now(), lat: lat + north, lon: 8, fix: '3d', usable: true },
+  })
+  const dwell = (fromMs: number, toMs: number | null): StoredRow => ({
+    ...{ ...of(first), id: newId(), tsMs: fromMs, departedAtMs: toMs, lastInsideAtMs: toMs ?? fromMs },
+    ...{ lat, lon: 8, radiusM: 5, fixCount: 2, gap: false, withdrawn: false },
+  })
+  await storeRows(api.questdb, 'location', [
+    ...deviceIds.map((deviceId, index) => fix(deviceId, atMs, index / 1_000)),
+    ...[60, 59, 58].map((ago) => fix(first, Date.now() - ago * minuteMs, ago / 1_000)),
+  ])
+  await storeRows(api.questdb, 'dwell', [
+    dwell(Date.now() - 90 * minuteMs, Date.now() - 60 * minuteMs),
+    dwell(Date.now() - 58 * minuteMs, null),
+  ])
+  const dead = latLngToCell(lat + 1, 8, 9)
+  await storeRows(api.questdb, 'cellular', [
+    ...cellsOf(lat, rings).flatMap((h3) => votesIn(of(first), h3, 1)),
+    ...votesIn(of(first), cellToCenterChild(dead, 10), 6, { rat: 'none' }),
+  ])
+  await refreshCoverage(api.questdb)
+  return { ...organization, deviceIds, cellCount: cellsOf(lat, rings).length + 1 }
+}
+
+type Layers = Record<string, number>
+
+/** The number of features of each layer, as GDAL counts them. */
+async function counted(source: string, options: readonly string[] = [], key = ''): Promise<Layers> {
+  const { stdout } = await run('ogrinfo', ['-ro', '-al', '-so', ...options, source], {
+    env: { ...process.env, GDAL_HTTP_HEADERS: `Authorization: Bearer ${key}` },
+  })
+  const found = [...stdout.matchAll(/Layer name: (\S+)[\s\S]*?Feature Count: (\d+)/g)]
+  return Object.fromEntries(found.map(([, name, count]) => [name, Number(count)]))
+}
+
+test('GDAL copies all features of one organization into a file, in pages', async ({ skip }) => {
+  const version = await run('ogr2ogr', ['--version']).catch(() => undefined)
+  if (!version) return skip('ogr2ogr (Debian package gdal-bin) is not installed')
+  const own = await newFleet(50, 23, 3)
+  const foreign = await newFleet(52, 4, 1)
+  const served = await serve()
+  try {
+    await until('all positions are known', async () => {
+      const { body } = await api.call('GET', '/fleet/gps?include=devices', { token: own.key })
+      return body.devices.every(({ location }: { location: unknown }) => location !== null)
+    })
+    const expected = { devices: 23, dwells: 2, trips: 1, coverage: own.cellCount, 'dead-zones': 1 }
+    const copy = async (source: string, key: string, name: string, options: string[] = []) => {
+      const file = join(folder, `${name}.gpkg`)
+      const { stderr } = await run('ogr2ogr', ['-f', 'GPKG', file, ...options, source], {
+        env: { ...process.env, GDAL_HTTP_HEADERS: `Authorization: Bearer ${key}` },
+      })
+      // Without an error, and without a warning about a field that does not fit.
+      expect(stderr).toBe('')
+      return file
+    }
+    const file = await copy(`OAPIF:${served.url}`, own.key, 'own')
+    expect(await counted(file)).toEqual(expected)
+    expect(await counted(`OAPIF:${served.url}`, ['-oo', 'PAGE_SIZE=7'], own.key)).toEqual(expected)
+    const { stdout } = await run('ogr2ogr', ['-f', 'CSV', '/vsistdout/', file, 'devices', '-select', 'deviceId'])
+    const ids = stdout.trim().split('\n').slice(1)
+    expect(ids.map((id) => id.replaceAll('"', '')).sort()).toEqual([...own.deviceIds].sort())
+    for (const id of foreign.deviceIds) expect(stdout).not.toContain(id)
+    const shape = async (layer: string) => (await run('ogrinfo', ['-ro', '-so', file, layer])).stdout
+    expect(await shape('devices')).toMatch(/Geometry: Point\n/)
+    expect(await shape('trips')).toMatch(/Geometry: Line String\n/)
+    expect(await shape('coverage')).toMatch(/Geometry: Polygon\n/)
+    expect(await shape('coverage')).toMatch(/samples: Integer/)
+    expect(await shape('dead-zones')).toMatch(/Geometry: Multi Polygon\n/)
+
+    // A key of both organizations copies both, or one by its id.
+    const both = await api.newKey([own.id, foreign.id], ['fleet:read'])
+    const devices = ['-oo', 'PAGE_SIZE=10000', 'devices']
+    expect(await counted(`OAPIF:${served.url}`, [], both)).toMatchObject({ devices: 27 })
+    const one = await copy(`OAPIF:${served.url}?orgId=${foreign.id}`, both, 'foreign', devices.slice(0, 2))
+    expect(await counted(one)).toMatchObject({ devices: 4, coverage: foreign.cellCount })
+  } finally {
+    await served.close()
+  }
+})

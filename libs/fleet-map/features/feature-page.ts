@@ -1,0 +1,57 @@
+import type { FleetContext } from '#fleet/context'
+import type { DeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
+import type { FeatureTimes } from '#fleet-map/features/feature-times'
+import type { Feature } from '#fleet-map/gps/formats'
+import type { GpsSources } from '#fleet-map/gps/gps-sources'
+import type { Towns } from '#fleet-map/towns/towns'
+import type { Reader } from '#questdb/copies/readers'
+import type { DwellSignals } from '#questdb/fleet/dwell-signals'
+import type { BoundingBox } from '#telemetry/geo/geo'
+
+/** Who reads features, and from what. */
+export type FeatureSources = {
+  ctx: FleetContext
+  fleet: GpsSources & { deadZones: DeadZoneLists; dwellSignals: DwellSignals; towns: Towns }
+  reader: Reader
+}
+
+/** A page of a collection. `nowMs` is the time of its first page, `after` the end of the page before. */
+export type FeatureRequest = {
+  orgId: string | undefined
+  bbox: BoundingBox | undefined
+  times: FeatureTimes | undefined
+  limit: number
+  nowMs: number
+  after: string | undefined
+  /** Only this feature. */
+  id?: string | undefined
+}
+
+export type IdentifiedFeature = Feature & { id: string }
+
+/** `numberMatched`: how many features all pages have, if it is known. */
+export type FeaturePage = { features: IdentifiedFeature[]; nextAfter: string | null; numberMatched?: number }
+
+export const noFeatures: FeaturePage = { features: [], nextAfter: null }
+
+type Nested = { [name: string]: unknown }
+
+/** Properties without objects in them, which programs for maps show as text: `rsrpDbm: { p50 }` becomes `rsrpDbm_p50`. */
+export function flat(nested: Nested, prefix = ''): Nested {
+  const entries = Object.entries(nested).flatMap(([name, value]): [string, unknown][] =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.entries(flat(value as Nested, `${prefix}${name}_`))
+      : [[`${prefix}${name}`, value]],
+  )
+  return Object.fromEntries(entries)
+}
+
+/** A list as text, because few programs for maps have lists; null without entries. */
+export const listText = (entries: readonly string[]): string | null => (entries.length > 0 ? entries.join(',') : null)
+
+/** A town near a position as properties. They are always there, because programs take the properties from the first features. */
+export const townProperties = (near: { name: string; country: string; distanceKm: number } | null, prefix = '') => ({
+  [`${prefix}near_name`]: near?.name ?? null,
+  [`${prefix}near_country`]: near?.country ?? null,
+  [`${prefix}near_distanceKm`]: near?.distanceKm ?? null,
+})
