@@ -65,7 +65,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     gps: ['', 'live', 'places', 'selection', 'coverage', 'dwells'],
     streams: ['', 'gps'],
     tiles: ['', 'live', 'selection', 'coverage', 'dwells'],
-    features: ['', 'coverage', 'dwells', 'gps', 'towns'],
+    features: ['', 'live', 'selection', 'coverage', 'dwells', 'gps', 'towns'],
   },
   'telemetry-writer': {
     store: [],

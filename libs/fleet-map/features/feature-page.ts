@@ -1,8 +1,10 @@
 import type { FleetContext } from '#fleet/context'
+import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import type { DeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import type { FeatureTimes } from '#fleet-map/features/feature-times'
 import type { Feature } from '#fleet-map/gps/formats'
-import type { GpsSources } from '#fleet-map/gps/gps-sources'
+import type { LiveMaps } from '#fleet-map/live/live-maps'
+import type { Revisions } from '#fleet-map/revisions'
 import type { Towns } from '#fleet-map/towns/towns'
 import type { Reader } from '#questdb/copies/readers'
 import type { DwellSignals } from '#questdb/fleet/dwell-signals'
@@ -11,7 +13,14 @@ import type { BoundingBox } from '#telemetry/geo/geo'
 /** Who reads features, and from what. */
 export type FeatureSources = {
   ctx: FleetContext
-  fleet: GpsSources & { deadZones: DeadZoneLists; dwellSignals: DwellSignals; towns: Towns }
+  fleet: {
+    revisions: Revisions
+    live: LiveMaps
+    coverage: CoverageLists
+    deadZones: DeadZoneLists
+    dwellSignals: DwellSignals
+    towns: Towns
+  }
   reader: Reader
 }
 

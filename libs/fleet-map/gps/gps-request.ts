@@ -23,8 +23,6 @@ export type GpsQuery = Omit<CoverageQuery, keyof PastQuery> & {
   cluster?: boolean | undefined
   /** Only devices whose last fix is from this time. */
   locatedMs?: MapFilter['locatedMs']
-  /** The most devices of a page. */
-  limit?: number | undefined
   format: 'json' | 'columnar' | 'geojson'
   /** The `asOf` of an earlier response. */
   since?: string | undefined
@@ -83,7 +81,7 @@ export const scopeOf = ({ query, members, place }: GpsRequest) => ({
 /** The part of a request that selects devices. */
 export function deviceRequestOf(request: GpsRequest): DeviceRequest {
   const { query, organizations, members, place, since, cursor } = request
-  const { deviceId: deviceIds, bbox, groupId, tag: tags, rat, plmn, locatedMs, limit } = query
+  const { deviceId: deviceIds, bbox, groupId, tag: tags, rat, plmn, locatedMs } = query
   return {
     filterKey: JSON.stringify([
       windowsOf(organizations),
@@ -99,7 +97,6 @@ export function deviceRequestOf(request: GpsRequest): DeviceRequest {
     filter: { bbox, area: place, tags, members, deviceIds, rat, plmn, locatedMs },
     since: since && { ...since, asOf: query.since ?? '' },
     after: cursor?.after,
-    limit,
   }
 }
 

@@ -26,8 +26,6 @@ export type MapData = {
   window: { from: string; to: string; limitedBy: 'plan' | null }
   h3Resolution: number | null
   selection: Selection
-  /** How many devices the request selects, on all pages. */
-  matched: number
   coverage: Awaited<ReturnType<CoverageLists['read']>>['entries']
   dwells: Awaited<ReturnType<DwellLists['read']>>['entries']
   trails: Map<string, TrailPoint[]> | undefined
@@ -92,7 +90,6 @@ export async function readGpsSince(
         window: windowView(each, nowMs),
         h3Resolution: coverage?.facts.h3Resolution ?? null,
         selection,
-        matched: selection.matchingIds?.size ?? maps.reduce((sum, map) => sum + map.size(), 0),
         ...shown,
         trails: each.include.has('trails')
           ? await reader.heavy(() => readTrails(reader, windows, selection, nowMs))

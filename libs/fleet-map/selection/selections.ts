@@ -11,8 +11,6 @@ export type DeviceRequest = {
   /** The state that the reader has, of this process or of another one. */
   since: (MapMoment & { asOf: string }) | undefined
   after: DevicePosition | undefined
-  /** The most devices of a page; 100,000 by default. */
-  limit?: number | undefined
 }
 
 type SelectionMoment = { asOf: string; nowMs: number; found: Found[] | undefined }
@@ -63,10 +61,8 @@ export function createSelections(
     return moment && { ...moment, deviceIds: isOpen(filter) ? undefined : seenIds.get(`${moment.asOf} ${filterKey}`) }
   }
   /** Identifies a selection that can be cached. Group members can change without a change in the maps. */
-  const selectionKey = (
-    { filterKey, filter, after, limit }: DeviceRequest,
-    seen: Seen | undefined,
-  ): string | undefined => (seen || filter.members ? undefined : JSON.stringify([filterKey, after, limit]))
+  const selectionKey = ({ filterKey, filter, after }: DeviceRequest, seen: Seen | undefined): string | undefined =>
+    seen || filter.members ? undefined : JSON.stringify([filterKey, after])
   const cached = (key: string | undefined, windows: readonly MapWindow[], nowMs: number): Selection | undefined => {
     const known = key === undefined ? undefined : kept.get(key)
     return known?.changes === changesOf(windows) && nowMs < known.selection.validUntilMs ? known.selection : undefined
@@ -84,10 +80,10 @@ export function createSelections(
       return unknown && findCandidates(windows, unknown.filter)
     },
     select(request, windows, { asOf, nowMs, found }) {
-      const { filterKey, filter, after, since, limit = maxDevices } = request
+      const { filterKey, filter, after, since } = request
       const seen = seenBefore(request)
       const key = selectionKey(request, seen)
-      const terms = { filter, limit, after, seen, nowMs, collectIds: !isOpen(filter), found }
+      const terms = { filter, limit: maxDevices, after, seen, nowMs, collectIds: !isOpen(filter), found }
       const selection = cached(key, windows, nowMs) ?? selectDevices(windows, terms)
       if (key !== undefined) kept.set(key, { changes: changesOf(windows), selection })
       const answer = `${asOf} ${filterKey}`

@@ -123,10 +123,16 @@ test('GDAL copies all features of one organization into a file, in pages', async
 
     // A key of both organizations copies both, or one by its id.
     const both = await api.newKey([own.id, foreign.id], ['fleet:read'])
-    const devices = ['-oo', 'PAGE_SIZE=10000', 'devices']
     expect(await counted(`OAPIF:${served.url}`, [], both)).toMatchObject({ devices: 27 })
-    const one = await copy(`OAPIF:${served.url}?orgId=${foreign.id}`, both, 'foreign', devices.slice(0, 2))
+    const one = await copy(`OAPIF:${served.url}?orgId=${foreign.id}`, both, 'foreign', ['-oo', 'PAGE_SIZE=10000'])
     expect(await counted(one)).toMatchObject({ devices: 4, coverage: foreign.cellCount })
+
+    // The query of the address reaches all pages.
+    const since = `orgId=${own.id}&datetime=${new Date(Date.now() - 40 * minuteMs).toISOString()}/..`
+    const recent = await counted(`OAPIF:${served.url}?${since}`, ['-oo', 'PAGE_SIZE=5'], both)
+    expect(recent).toMatchObject({ devices: 23, dwells: 1, trips: 0 })
+    const near = await counted(`OAPIF:${served.url}`, ['-spat', '7.9', '49.9995', '8.1', '50.0035'], own.key)
+    expect(near).toMatchObject({ devices: 4, dwells: 2, trips: 1, 'dead-zones': 0 })
   } finally {
     await served.close()
   }

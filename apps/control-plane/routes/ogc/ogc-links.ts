@@ -13,13 +13,16 @@ const gregorian = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian'
 /** Parameters of the request that its links have too. */
 type Kept = 'orgId' | 'datetime' | 'bbox' | 'limit' | 'cursor'
 
-/** The public address of a path of the service, with some parameters of the request and others. */
-function addressOf({ services, http }: Input, path: string, kept: readonly Kept[] = [], more: object = {}): string {
-  const sent = http.req.query()
-  const parameters = new URLSearchParams()
-  for (const name of kept) if (sent[name] !== undefined) parameters.set(name, sent[name])
-  for (const [name, value] of Object.entries(more)) parameters.set(name, String(value))
-  return `${services.publicBaseUrl.replace(/\/$/, '')}${path}${parameters.size > 0 ? `?${parameters}` : ''}`
+/**
+ * The public address of a path of the service, with some parameters of the request. They are as the request has them, because
+ * GDAL and QGIS add those of their connection to each address that does not contain them literally.
+ */
+function addressOf({ services, http }: Input, path: string, kept: readonly Kept[] = [], cursor?: string): string {
+  const sent = new URL(http.req.url).search.slice(1).split('&')
+  const parameters = sent.filter((part) => kept.some((name) => part.startsWith(`${name}=`)))
+  if (cursor !== undefined) parameters.push(`cursor=${cursor}`)
+  const query = parameters.length > 0 ? `?${parameters.join('&')}` : ''
+  return `${services.publicBaseUrl.replace(/\/$/, '')}${path}${query}`
 }
 
 const handedOn: readonly Kept[] = ['orgId', 'datetime']
@@ -74,7 +77,7 @@ export function pageLinks(input: Input, id: CollectionId, nextCursor: string | n
     href: addressOf(input, collectionPath(id), handedOn),
   }
   if (nextCursor === null) return [self, collection]
-  return [self, collection, { ...self, rel: 'next', href: addressOf(input, path, allOfPage, { cursor: nextCursor }) }]
+  return [self, collection, { ...self, rel: 'next', href: addressOf(input, path, allOfPage, nextCursor) }]
 }
 
 export const featureLinks = (input: Input, id: CollectionId, feature: string): Link[] => [

@@ -89,7 +89,8 @@ async function fleet(plan?: string) {
 describe('the documents above the items', () => {
   test('200 the links lead from the landing page to the items, with the query', async () => {
     const { key, id } = await fleet()
-    const query = `orgId=${id}&datetime=${encodeURIComponent(`${iso(at(60))}/..`)}`
+    // Links have the parameters as they were sent.
+    const query = `datetime=${iso(at(60)).replace(':', '%3A')}/..&orgId=${id}`
     const landing = await get(key, `/ogc?${query}`)
     expect(landing.status).toBe(200)
     expect(landing.body.links.map(({ rel }: Link) => rel)).toEqual([
@@ -169,6 +170,24 @@ describe('devices', () => {
     expect(single.headers.get('content-type')).toBe('application/geo+json')
     expect(single.body).toMatchObject({ type: 'Feature', id: first, geometry: placed[0]?.geometry })
     expect(linkOf(single.body, 'self')).toBe(`${base}/ogc/collections/devices/items/${first}?orgId=${id}`)
+  })
+
+  test('200 pages are in the order of the ids, which is the same in every process', async () => {
+    const [own, seller] = [await fleet(), await fleet()]
+    const created = async ({ id: organizationId, key: token }: { id: string; key: string }): Promise<string> => {
+      const json = { organizationId, serial: newId(), name: 'Van', model: 'R1' }
+      return (await api.call('POST', '/devices', { token, json })).body.id
+    }
+    const older = await created(seller)
+    const ids = [await created(own), await created(own), await created(own)]
+    const [first] = await allPages(own.key, 'devices', 'limit=2')
+    const both = await api.newKey([seller.id, own.id], ['device:transfer', 'device:read'])
+    const sold = await api.call('POST', `/devices/${older}/transfer`, { token: both, json: { toOrgId: own.id } })
+    expect(sold.status).toBe(200)
+    const newer = await created(own)
+    expect(idsOf(await allPages(own.key, 'devices', 'limit=2'))).toEqual([older, ...ids, newer])
+    const next = linkOf(first as Page, 'next')?.slice(base.length) ?? ''
+    expect(idsOf([(await get(own.key, next)).body])).toEqual([ids[2], newer])
   })
 
   test('200 bbox and datetime select by the last position, over pages and across the antimeridian', async () => {
@@ -376,6 +395,14 @@ test('200 for a limit beyond the greatest, and for times in lower case', async (
   const { key } = await fleet()
   expect((await page(key, 'devices', 'limit=1000000')).features).toEqual([])
   expect((await page(key, 'dwells', 'datetime=2026-05-04t00:00:00z/')).features).toEqual([])
+  // QGIS sends this for an open end.
+  for (const collection of ['devices', 'dwells', 'trips', 'coverage', 'dead-zones'])
+    for (const times of [
+      '0000-01-01T00:00:00Z/9999-12-31T00:00:00Z',
+      '9998-12-31T00:00:00Z/..',
+      '1970-01-01T00:00:00Z',
+    ])
+      expect((await page(key, collection, `datetime=${times}`)).features).toEqual([])
 })
 
 test('400 for a cursor of another collection or other filters, and unknown parameters of every document', async () => {
