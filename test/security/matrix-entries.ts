@@ -256,6 +256,7 @@ export const entries: Record<string, Entry> = {
   'GET /ogc/conformance': { foreign: 'own' },
   'GET /ogc/collections': { foreign: 'own' },
   'GET /ogc/collections/{collection}': { foreign: 'own' },
+  'GET /ogc/collections/{collection}/schema': { foreign: 'own' },
   'GET /ogc/collections/{collection}/items': { foreign: 'own' },
   'GET /ogc/collections/{collection}/items/{feature}': {},
   'GET /fleet/signal-trend': { foreign: 'own' },

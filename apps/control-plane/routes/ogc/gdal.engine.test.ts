@@ -42,12 +42,14 @@ async function serve() {
 const cellsOf = (lat: number, rings: number) =>
   gridDisk(latLngToCell(lat, 8, 9), rings).map((h3) => cellToCenterChild(h3, 10))
 
-/** An organization with devices, each at a position, cells, and a way between two dwells. */
-async function newFleet(lat: number, deviceCount: number, rings: number) {
+/** An organization with devices that never reported, devices at a position, cells, and a way between two dwells. */
+async function newFleet(lat: number, silentCount: number, deviceCount: number, rings: number) {
   const organization = await api.newOrganization()
   const { pool } = api.services
   const of = (deviceId: string) => ({ deviceId, organizationId: organization.id })
   const deviceIds: string[] = []
+  const silentIds: string[] = []
+  for (let count = 0; count < silentCount; count++) silentIds.push(await registerDevice(pool, organization.id))
   for (let count = 0; count < deviceCount; count++) deviceIds.push(await registerDevice(pool, organization.id))
   const [first = ''] = deviceIds
   const atMs = Date.now() - 10 * minuteMs
@@ -72,7 +74,7 @@ async function newFleet(lat: number, deviceCount: number, rings: number) {
     ...votesIn(of(first), cellToCenterChild(dead, 10), 6, { rat: 'none' }),
   ])
   await refreshCoverage(api.questdb)
-  return { ...organization, deviceIds, cellCount: cellsOf(lat, rings).length + 1 }
+  return { ...organization, deviceIds: [...silentIds, ...deviceIds], cellCount: cellsOf(lat, rings).length + 1 }
 }
 
 type Layers = Record<string, number>
@@ -89,15 +91,15 @@ async function counted(source: string, options: readonly string[] = [], key = ''
 test('GDAL copies all features of one organization into a file, in pages', async ({ skip }) => {
   const version = await run('ogr2ogr', ['--version']).catch(() => undefined)
   if (!version) return skip('ogr2ogr (Debian package gdal-bin) is not installed')
-  const own = await newFleet(50, 23, 3)
-  const foreign = await newFleet(52, 4, 1)
+  const own = await newFleet(50, 12, 23, 3)
+  const foreign = await newFleet(52, 0, 4, 1)
   const served = await serve()
   try {
     await until('all positions are known', async () => {
       const { body } = await api.call('GET', '/fleet/gps?include=devices', { token: own.key })
-      return body.devices.every(({ location }: { location: unknown }) => location !== null)
+      return body.devices.filter(({ location }: { location: unknown }) => location !== null).length === 23
     })
-    const expected = { devices: 23, dwells: 2, trips: 1, coverage: own.cellCount, 'dead-zones': 1 }
+    const expected = { devices: 35, dwells: 2, trips: 1, coverage: own.cellCount, 'dead-zones': 1 }
     const copy = async (source: string, key: string, name: string, options: string[] = []) => {
       const file = join(folder, `${name}.gpkg`)
       const { stderr } = await run('ogr2ogr', ['-f', 'GPKG', file, ...options, source], {
@@ -115,7 +117,12 @@ test('GDAL copies all features of one organization into a file, in pages', async
     expect(ids.map((id) => id.replaceAll('"', '')).sort()).toEqual([...own.deviceIds].sort())
     for (const id of foreign.deviceIds) expect(stdout).not.toContain(id)
     const shape = async (layer: string) => (await run('ogrinfo', ['-ro', '-so', file, layer])).stdout
-    expect(await shape('devices')).toMatch(/Geometry: Point\n/)
+    // The first page has no device with a position.
+    const located = ['-ro', '-q', '-where', 'geom IS NOT NULL', '-geom=WKT', file, 'devices']
+    expect((await run('ogrinfo', located)).stdout.match(/POINT/g)).toHaveLength(23)
+    expect(await shape('devices')).toMatch(/location_lat: Real/)
+    expect(await shape('devices')).toMatch(/signal_rsrpDbm: Real/)
+    expect(await shape('devices')).toMatch(/location_ts: DateTime/)
     expect(await shape('trips')).toMatch(/Geometry: Line String\n/)
     expect(await shape('coverage')).toMatch(/Geometry: Polygon\n/)
     expect(await shape('coverage')).toMatch(/samples: Integer/)
@@ -123,7 +130,7 @@ test('GDAL copies all features of one organization into a file, in pages', async
 
     // A key of both organizations copies both, or one by its id.
     const both = await api.newKey([own.id, foreign.id], ['fleet:read'])
-    expect(await counted(`OAPIF:${served.url}`, [], both)).toMatchObject({ devices: 27 })
+    expect(await counted(`OAPIF:${served.url}`, [], both)).toMatchObject({ devices: 39 })
     const one = await copy(`OAPIF:${served.url}?orgId=${foreign.id}`, both, 'foreign', ['-oo', 'PAGE_SIZE=10000'])
     expect(await counted(one)).toMatchObject({ devices: 4, coverage: foreign.cellCount })
 

@@ -1,5 +1,6 @@
 import type { CollectionId, ReadableCollection } from '#fleet-map/features/collections'
 import type { RouteInput } from '../../http/route.ts'
+import { schemaType } from './feature-schema.ts'
 
 type Input = Pick<RouteInput<unknown, unknown, unknown>, 'services' | 'http'>
 
@@ -64,6 +65,11 @@ export const collectionView = (input: Input, { id, title, description, startMs }
   },
   links: [
     { rel: 'self', type: jsonType, href: addressOf(input, collectionPath(id), handedOn) },
+    {
+      // GDAL knows this spelling only.
+      ...{ rel: 'describedBy', type: schemaType, title: 'The schema of a feature' },
+      href: addressOf(input, `${collectionPath(id)}/schema`, ['orgId']),
+    },
     { rel: 'items', type: geoJsonType, title, href: addressOf(input, `${collectionPath(id)}/items`, handedOn) },
   ],
 })

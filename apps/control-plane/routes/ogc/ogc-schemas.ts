@@ -37,6 +37,10 @@ export const collectionsSchema = z
   .object({ links, collections: z.array(collectionSchema) })
   .meta({ id: 'OgcCollections' })
 
+export const jsonSchemaSchema = z
+  .looseObject({ $schema: z.string(), title: z.string(), type: z.literal('object') })
+  .describe('JSON Schema 2020-12.')
+
 const featureMembers = {
   type: z.literal('Feature'),
   id: z.string(),

@@ -47,7 +47,28 @@ async function page(key: string, collection: string, query = ''): Promise<Page> 
   expect(status, JSON.stringify(body)).toBe(200)
   expect(headers.get('content-type')).toBe('application/geo+json')
   expect(body.numberReturned).toBe(body.features.length)
+  const types = await propertyTypes(key, collection)
+  for (const { properties } of body.features as Found[]) {
+    expect(Object.keys(properties).sort()).toEqual(Object.keys(types).sort())
+    for (const [name, value] of Object.entries(properties)) {
+      if (value === null) continue
+      const { type, format } = types[name] ?? {}
+      expect(type === 'integer' ? Number.isInteger(value) : typeof value === type, name).toBe(true)
+      if (format === 'date-time') expect(iso(Date.parse(String(value))), name).toBe(value)
+    }
+  }
   return body
+}
+
+/** The properties that the schema of a collection describes. */
+async function propertyTypes(
+  key: string,
+  collection: string,
+): Promise<Record<string, { type: string; format?: string }>> {
+  const { body } = await get(key, `/ogc/collections/${collection}`)
+  const schema = await get(key, linkOf(body, 'describedBy')?.slice(base.length) ?? '')
+  expect([schema.status, schema.headers.get('content-type')]).toEqual([200, 'application/schema+json'])
+  return schema.body.properties.properties.properties
 }
 
 /** Follows the links until a page has no next one. */
@@ -423,7 +444,14 @@ test('400 for a cursor of another collection or other filters, and unknown param
     expect((await get(key, `/ogc${path}?f=json`)).status).toBe(400)
 })
 
-const paths = ['', '/conformance', '/collections', '/collections/devices', '/collections/trips/items']
+const paths = [
+  '',
+  '/conformance',
+  '/collections',
+  '/collections/devices',
+  '/collections/trips/schema',
+  '/collections/trips/items',
+]
 
 test.each(paths)('401, 403 and 404 for /ogc%s', async (path) => {
   const [own, foreign] = [await fleet(), await fleet()]

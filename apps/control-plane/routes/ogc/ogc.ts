@@ -5,6 +5,7 @@ import { nextCursorOf, pageRequest } from '../../http/paging.ts'
 import { requestReader } from '../../http/request-reader.ts'
 import { ok, type Route, type RouteInput, route } from '../../http/route.ts'
 import { planned } from '../fleet/fleet-answers.ts'
+import { featureSchemaOf, schemaType } from './feature-schema.ts'
 import { collectionsLinks, collectionView, featureLinks, geoJsonType, landingLinks, pageLinks } from './ogc-links.ts'
 import { collectionParams, featureParams, featureQuery, featuresQuery, ogcQuery } from './ogc-query.ts'
 import {
@@ -13,6 +14,7 @@ import {
   conformanceSchema,
   featureSchema,
   featuresSchema,
+  jsonSchemaSchema,
   landingPageSchema,
 } from './ogc-schemas.ts'
 
@@ -97,6 +99,26 @@ const collection = route({
   },
 })
 
+const schema = route({
+  method: 'get',
+  path: '/ogc/collections/:collection/schema',
+  summary: 'Get the JSON Schema of a feature',
+  description: 'Names and types of the properties. Any property can be null.',
+  tag,
+  access: 'fleet:read',
+  params: collectionParams,
+  query: ogcQuery.pick({ orgId: true }),
+  answers: {
+    200: { description: 'The schema.', schema: jsonSchemaSchema, contentType: schemaType },
+    ...planned,
+    ...unknownCollection,
+  },
+  async handle({ ctx, params, query }) {
+    const { id, title } = await readableCollection(ctx, query.orgId, params.collection)
+    return { status: 200, body: featureSchemaOf(id, title), headers: { 'content-type': schemaType } }
+  },
+})
+
 const items = route({
   method: 'get',
   path: '/ogc/collections/:collection/items',
@@ -164,4 +186,4 @@ const item = route({
   },
 })
 
-export const ogcRoutes: Route[] = [landingPage, conformance, collections, collection, items, item]
+export const ogcRoutes: Route[] = [landingPage, conformance, collections, collection, schema, items, item]
