@@ -211,6 +211,19 @@ describe('devices', () => {
     expect(idsOf([(await get(own.key, next)).body])).toEqual([ids[2], newer])
   })
 
+  test('200 a device with a position and a signal comes first, and once', async () => {
+    const { key, newDevice, place, store } = await fleet()
+    const ids = [await newDevice(), await newDevice(), await newDevice(), await newDevice()]
+    const [, located = '', measured = '', also = ''] = ids
+    for (const deviceId of [located, measured, also]) await place(deviceId, 10, 20)
+    for (const deviceId of [measured, also])
+      await store('cellular', [{ deviceId, tsMs: at(1), receivedAtMs: Date.now(), rat: 'lte', rsrpDbm: -90 }])
+    const order = [measured, ...ids.filter((id) => id !== measured)]
+    await until('the first one has both', async () => idsOf([await page(key, 'devices')])[0] === measured)
+    for (const limit of [1, 2, 3, 4, 5]) expect(idsOf(await allPages(key, 'devices', `limit=${limit}`))).toEqual(order)
+    expect(idsOf(await allPages(key, 'devices', 'bbox=0,0,30,30&limit=2'))).toEqual([measured, located, also])
+  })
+
   test('200 bbox and datetime select by the last position, over pages and across the antimeridian', async () => {
     const { key, newDevice, place } = await fleet()
     const [west = '', east = '', old = ''] = [await newDevice(), await newDevice(), await newDevice()]
