@@ -12,6 +12,7 @@ import {
 } from '#fleet-map/features/feature-page'
 import { countedWindow } from '#fleet-map/features/feature-times'
 import { cellFeature } from '#fleet-map/gps/formats'
+import { lazily } from '#http/json-chunks'
 import { cellCentre } from '#questdb/votes/coverage-areas'
 import type { DatedCoverageCell } from '#questdb/votes/coverage-cells'
 import { polygonGeometry } from '#telemetry/geo/antimeridian'
@@ -39,7 +40,8 @@ export async function coverageFeatures(sources: FeatureSources, request: Feature
   const last = page.at(-1)
   const next: Position | null = last && left.length > page.length ? { h3: last.h3, h3Resolution } : null
   return {
-    features: page.map((cell) => ({ id: cell.h3, ...cellFeature(cell.h3, cellProperties(cell)) })),
+    features: lazily(page, (cell) => ({ id: cell.h3, ...cellFeature(cell.h3, cellProperties(cell)) })),
+    count: page.length,
     nextAfter: next && JSON.stringify(next),
     numberMatched: items.length,
   }
@@ -61,13 +63,13 @@ export async function deadZoneFeatures(sources: FeatureSources, request: Feature
   const { orgId, bbox, limit, times, nowMs, after, id: zoneId } = request
   const query = { orgId, bbox, limit, zoneId, ...countedWindow(times, nowMs) }
   const { items, nextAfter } = await listDeadZones(ctx, fleet, reader, query, after)
-  const features = items.map(({ id, bbox: box, near, cells, ...zone }) => ({
+  const features = lazily(items, ({ id, bbox: box, near, cells, ...zone }) => ({
     type: 'Feature' as const,
     id,
     geometry: zoneGeometry(cells, box),
     properties: { feature: 'deadZone', zoneId: id, ...zone, cells: listText(cells), ...townProperties(near) },
   }))
-  return { features, nextAfter }
+  return { features, count: items.length, nextAfter }
 }
 
 /** The outline of the cells; across the antimeridian, the cells themselves. */

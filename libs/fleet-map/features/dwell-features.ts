@@ -11,6 +11,7 @@ import {
 } from '#fleet-map/features/feature-page'
 import { windowOf } from '#fleet-map/features/feature-times'
 import { pointFeature } from '#fleet-map/gps/formats'
+import { lazily } from '#http/json-chunks'
 import { splitLine } from '#telemetry/geo/antimeridian'
 import type { Point } from '#telemetry/geo/geo'
 
@@ -36,7 +37,7 @@ export async function dwellFeatures(sources: FeatureSources, request: FeatureReq
   const times = wanted ? { fromMs: wanted.atMs, toMs: wanted.atMs } : request.times
   const query = { orgId, bbox, limit, deviceId: wanted?.deviceId, ...windowOf(times, nowMs) }
   const { items, nextAfter } = await reader.heavy(() => listDwells(ctx, fleet, reader, query, after))
-  return { features: items.map(dwellFeature), nextAfter }
+  return { features: lazily(items, dwellFeature), count: items.length, nextAfter }
 }
 
 function dwellFeature({ id: dwellId, near, places = [], ...dwell }: Dwell): IdentifiedFeature {
@@ -52,7 +53,7 @@ export async function tripFeatures(sources: FeatureSources, request: FeatureRequ
   const { orgId, bbox, limit, after, times, nowMs } = request
   const query = { orgId, bbox, limit, maxPositions, ...windowOf(times, nowMs) }
   const { items, nextAfter } = await reader.heavy(() => listTrips(ctx, fleet, reader, query, after))
-  return { features: items.map(tripFeature), nextAfter }
+  return { features: lazily(items, tripFeature), count: items.length, nextAfter }
 }
 
 const tripsAtOnce = 4
@@ -66,9 +67,8 @@ async function oneTrip({ ctx, fleet, reader }: FeatureSources, request: FeatureR
   const query = { orgId, deviceId: wanted.deviceId, limit: tripsAtOnce, maxPositions, ...window }
   for (let after: string | undefined; ; ) {
     const { items, nextAfter } = await reader.heavy(() => listTrips(ctx, fleet, reader, query, after))
-    const features = items.map(tripFeature)
     const isPast = items.some(({ departedAt }) => Date.parse(departedAt) <= wanted.atMs)
-    if (isPast || nextAfter === null) return { features, nextAfter: null }
+    if (isPast || nextAfter === null) return { features: items.map(tripFeature), count: items.length, nextAfter: null }
     after = nextAfter
   }
 }

@@ -38,10 +38,15 @@ export type FeatureRequest = {
 
 export type IdentifiedFeature = Feature & { id: string }
 
-/** `numberMatched`: how many features all pages have, if it is known. */
-export type FeaturePage = { features: IdentifiedFeature[]; nextAfter: string | null; numberMatched?: number }
+/** `features` makes its features when they are written. `numberMatched`: how many features all pages have, if it is known. */
+export type FeaturePage = {
+  features: Iterable<IdentifiedFeature>
+  count: number
+  nextAfter: string | null
+  numberMatched?: number
+}
 
-export const noFeatures: FeaturePage = { features: [], nextAfter: null }
+export const noFeatures: FeaturePage = { features: [], count: 0, nextAfter: null }
 
 type Nested = { [name: string]: unknown }
 

@@ -41,10 +41,10 @@ export async function listFeatures(
   let after = position?.after
   for (let pages = 1; ; pages++) {
     const page = await readers[collection](sources, { ...request, after })
-    if (page.features.length > 0 || page.nextAfter === null || pages >= maxEmptyPages) {
+    if (page.count > 0 || page.nextAfter === null || pages >= maxEmptyPages) {
       const isAll = position === undefined && page.nextAfter === null
       return {
-        ...(isAll && { numberMatched: page.features.length }),
+        ...(isAll && { numberMatched: page.count }),
         ...page,
         nextAfter: page.nextAfter && JSON.stringify({ nowMs, after: page.nextAfter } satisfies Position),
       }
@@ -62,7 +62,7 @@ export async function readFeature(
   const times = collection === 'devices' ? undefined : datetime
   const request = { orgId, bbox: undefined, times, nowMs: sources.ctx.clock(), limit: 10, after: undefined, id }
   const { features } = await readers[collection](sources, request)
-  const found = features.find((feature) => feature.id === id)
+  const found = [...features].find((feature) => feature.id === id)
   if (!found) throw notFound('feature', id)
   return found
 }

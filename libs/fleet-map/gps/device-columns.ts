@@ -104,6 +104,12 @@ export function deviceShaper(paths: readonly DevicePath[]): (shown: ShownDevice,
   }
 }
 
+/** Creates the object of a device without nested groups: `signal_rsrpDbm` for `signal.rsrpDbm`; null for a missing value. */
+export function flatDeviceShaper(paths: readonly DevicePath[]): (shown: ShownDevice, nowMs: number) => NestedDevice {
+  const members = paths.map((path) => ({ name: path.replace('.', '_'), read: columns[path] as Read }))
+  return (shown, nowMs) => Object.fromEntries(members.map(({ name, read }) => [name, read(shown, nowMs) ?? null]))
+}
+
 // All columns of one chunk are read before the next chunk, so that its devices stay in the processor's cache.
 const devicesAtOnce = 256
 

@@ -11,10 +11,7 @@ import { listTrips } from '#fleet-map/dwells/trips'
 import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
 import { type GpsCursor, type GpsQuery, openGps } from '#fleet-map/gps/gps-request'
 import { readGps } from '#fleet-map/gps/map-data'
-import { chunkedResponse } from '#http/chunked-body'
-import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
-import { jsonChunks } from '#http/json-chunks'
 import { notModified } from '../../http/entity-tags.ts'
 import { disconnect } from '../../http/outgoing.ts'
 import { pageReply, pageRequest } from '../../http/paging.ts'
@@ -41,6 +38,7 @@ import {
   thresholdsSchema,
   tripPageSchema,
 } from './fleet-schemas.ts'
+import { sharedResponse } from './shared-response.ts'
 
 const tag = 'Fleet GPS'
 
@@ -98,22 +96,6 @@ const gps = route({
     return sharedResponse(input, key, headers, () => gpsBody(data, request, nextCursor))
   },
 })
-
-/** The response of this key, rendered and compressed once for all callers within a second. */
-async function sharedResponse(
-  { ctx, services, http }: RouteInput<unknown, unknown, unknown>,
-  key: string,
-  headers: Headers,
-  body: () => Promise<unknown>,
-): Promise<Response> {
-  const coding = chooseCoding(http.req.header('accept-encoding'))
-  const owner = ctx.principal.rateLimit.key
-  const chunks = await services.fleetMaps.answers.read(key, owner, coding, async function* () {
-    yield* jsonChunks(await body())
-  })
-  if (coding) headers.set('Content-Encoding', coding)
-  return chunkedResponse(chunks, { headers })
-}
 
 const stream = route({
   method: 'get',

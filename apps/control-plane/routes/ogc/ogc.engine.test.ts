@@ -211,6 +211,18 @@ describe('devices', () => {
     expect(idsOf([(await get(own.key, next)).body])).toEqual([ids[2], newer])
   })
 
+  test('200 large pages', async () => {
+    const { key, newDevice } = await fleet()
+    const ids: string[] = []
+    for (let count = 0; count < 130; count++) ids.push(await newDevice())
+    const pages = await allPages(key, 'devices', 'limit=110')
+    expect(pages.map(({ numberReturned, numberMatched }) => [numberReturned, numberMatched])).toEqual([
+      [110, 130],
+      [20, 130],
+    ])
+    expect(idsOf(pages)).toEqual(ids)
+  })
+
   test('200 a device with a position and a signal comes first, and once', async () => {
     const { key, newDevice, place, store } = await fleet()
     const ids = [await newDevice(), await newDevice(), await newDevice(), await newDevice()]

@@ -5,6 +5,7 @@ import { nextCursorOf, pageRequest } from '../../http/paging.ts'
 import { requestReader } from '../../http/request-reader.ts'
 import { ok, type Route, type RouteInput, route } from '../../http/route.ts'
 import { planned } from '../fleet/fleet-answers.ts'
+import { sharedResponse } from '../fleet/shared-response.ts'
 import { featureSchemaOf, schemaType } from './feature-schema.ts'
 import { collectionsLinks, collectionView, featureLinks, geoJsonType, landingLinks, pageLinks } from './ogc-links.ts'
 import { collectionParams, featureParams, featureQuery, featuresQuery, ogcQuery } from './ogc-query.ts'
@@ -26,6 +27,9 @@ const unknownCollection = {
 }
 
 const conformsTo = ['core', 'geojson'].map((part) => `http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/${part}`)
+
+/** Larger pages are rendered in turn, because each takes megabytes until it is sent. */
+const fewFeatures = 100
 
 const sourcesOf = (input: RouteInput<unknown, unknown, unknown>): FeatureSources => ({
   ctx: input.ctx,
@@ -134,29 +138,29 @@ const items = route({
       description: 'A page of features.',
       schema: featuresSchema,
       contentType: geoJsonType,
-      headers: ['Link'],
     },
     ...planned,
     ...unknownCollection,
   },
   async handle(input) {
-    const { params, query, ctx } = input
+    const { params, query, ctx, http } = input
     const { after } = pageRequest(input)
-    const { features, nextAfter, numberMatched } = await listFeatures(sourcesOf(input), params.collection, query, after)
+    const { features, count, nextAfter, numberMatched } = await listFeatures(
+      sourcesOf(input),
+      params.collection,
+      query,
+      after,
+    )
     const links = pageLinks(input, params.collection, nextCursorOf(input, nextAfter))
-    const next = links.find(({ rel }) => rel === 'next')
-    return {
-      status: 200,
-      body: {
-        type: 'FeatureCollection',
-        timeStamp: new Date(ctx.clock()).toISOString(),
-        numberMatched,
-        numberReturned: features.length,
-        links,
-        features,
-      },
-      headers: { 'content-type': geoJsonType, ...(next && { Link: `<${next.href}>; rel="next"` }) },
-    }
+    const timeStamp = new Date(ctx.clock()).toISOString()
+    const body = { type: 'FeatureCollection', timeStamp, numberMatched, numberReturned: count, links, features }
+    const headers = { 'content-type': geoJsonType }
+    if (count <= fewFeatures) return { status: 200, body, headers }
+    const { pathname, search } = new URL(http.req.url)
+    const shared = new Headers({ ...headers, 'Cache-Control': 'no-store', Vary: 'accept-encoding' })
+    const { id, grants } = ctx.principal
+    const key = ['ogc', id, ...grants.keys(), pathname, search].join(' ')
+    return sharedResponse(input, key, shared, async () => body)
   },
 })
 
