@@ -44,6 +44,10 @@ export const entries: Record<string, Entry> = {
   'PUT /map-settings': { foreign: 403, json: () => ({ background: { kind: 'offline' } }) },
   'GET /orgs/{orgId}/audit': {},
   'GET /audit': { foreign: 403 },
+  'POST /orgs/{orgId}/tool-calls': {
+    json: () => ({ tool: 'find_devices' }),
+    otherJson: () => ({ tool: 'list_alerts' }),
+  },
   'POST /orgs/{orgId}/api-keys': {
     json: () => ({ name: 'K', scopes: ['device:read'] }),
     otherJson: () => ({ name: 'K', scopes: ['job:read'] }),

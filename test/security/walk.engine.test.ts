@@ -28,6 +28,7 @@ const openToReaders: Record<string, { because: string; status: number }> = {
   'POST /fleet/forecast': { because: 'a query whose route does not fit into an address', status: 200 },
   'POST /orgs/{orgId}/views': { because: 'a view that only the caller sees', status: 201 },
   'DELETE /orgs/{orgId}/views/{id}': { because: 'views of the caller; this is another one’s', status: 404 },
+  'POST /orgs/{orgId}/tool-calls': { because: 'records what the caller reads', status: 204 },
   'PATCH /auth/me': { because: 'the name of a person; this is a key', status: 403 },
   'POST /auth/sign-in-links': { because: 'signs in the holder of the key itself', status: 201 },
   'DELETE /auth/sessions/{id}': { because: 'sessions of the caller; this is another one’s', status: 404 },
@@ -90,6 +91,7 @@ const openWhenSuspended: Record<string, string> = {
   'POST /orgs': 'another organization',
   'PATCH /orgs/{orgId}': 'the organization itself',
   'POST /fleet/forecast': 'a query',
+  'POST /orgs/{orgId}/tool-calls': 'records reads, which remain possible',
   'DELETE /devices/{id}': 'an organization that leaves deletes its devices',
   ...Object.fromEntries(
     [

@@ -11,6 +11,7 @@ import { addForecastCommand } from './commands/forecast.ts'
 import { addGroupCommands } from './commands/groups.ts'
 import { addJobCommands } from './commands/jobs.ts'
 import { addLoginCommands } from './commands/login.ts'
+import { addMcpCommand } from './commands/mcp.ts'
 import { addPeopleCommands } from './commands/people.ts'
 import { addTelemetryCommands } from './commands/telemetry.ts'
 import { addVariableCommands } from './commands/variables.ts'
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     addFleetCommands,
     addForecastCommand,
     addTelemetryCommands,
+    addMcpCommand,
     addApiCommand,
     addCompletionCommands,
   ]

@@ -18,9 +18,12 @@ export type Session = {
   print(value: unknown, text: () => string): void
 }
 
-/** Opens the session of a command: options come before the environment, and the environment before the profile. */
-export function openSession(command: Command): Session {
-  const options = command.optsWithGlobals<GlobalOptions>()
+/**
+ * Opens the session of a command: options come before the environment, and the environment before the profile. `callerKey` is the
+ * key of a caller for whom the command works, and replaces the key.
+ */
+export function openSession(command: Command, callerKey?: string): Session {
+  const options = { ...command.optsWithGlobals<GlobalOptions>(), ...(callerKey !== undefined && { key: callerKey }) }
   const { url, key, organizationId } = credentials(options)
   const client = createClient({ baseUrl: url, key })
   return {

@@ -86,6 +86,7 @@ export const actionWords: Readonly<Record<string, string>> = {
   'organization.subscription_changed': 'changed the subscription of the organization',
   'radio_health.requested': 'compared the radios',
   'map_settings.changed': 'changed the map background',
+  'tool.called': 'called the tool',
 }
 
 /** The words of an action; for one of a newer service, the words of its name. */
@@ -96,6 +97,7 @@ const withoutObject = new Set(['person.joined', 'radio_health.requested', 'map_s
 /** The object of a sentence about a record; undefined if the words of the action say it all. */
 export function objectOf({ action, subjectType, subjectId, subjectName, detail }: AuditRecord): string | undefined {
   if (subjectType === 'session' || withoutObject.has(action)) return undefined
+  if (subjectType === 'tool') return subjectId
   if (subjectName !== null) return subjectName
   for (const name of ['email', 'version'] as const) if (typeof detail[name] === 'string') return detail[name]
   if (typeof detail.kind === 'string') return kindLabel[detail.kind as keyof typeof kindLabel] ?? detail.kind

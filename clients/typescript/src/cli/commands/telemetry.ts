@@ -4,6 +4,7 @@ import type { components } from '../../openapi.ts'
 import { pause } from '../../retrying-fetch.ts'
 import { allOf } from '../all-of.ts'
 import { findDeviceId } from '../find-device.ts'
+import { modelSegment } from '../model-segment.ts'
 import { openSession, print, type Session } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -32,8 +33,6 @@ export function addTelemetryCommands(program: Command): void {
     .option('--once', 'end after the samples that there are')
     .action(tail)
 }
-
-const modelSegment = process.env.ROUTERFLEET_MODEL_SEGMENT ?? 'router'
 
 async function printLatest(reference: string, _options: object, command: Command): Promise<void> {
   const session = openSession(command)
