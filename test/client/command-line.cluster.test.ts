@@ -152,6 +152,7 @@ test('a forecast reads GPX in any encoding, answers with distances, and says wha
 describe('an error is a sentence with an exit code', () => {
   const unknown = '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f'
   test.for([
+    [1, 'mcp', /^This command needs the packages @modelcontextprotocol\/sdk and zod\./],
     [2, 'devices lisst', /unknown command 'lisst'/],
     [2, 'devices create --serial X', /required option '--name <name>' not specified/],
     [2, 'jobs create reboot --device X --latest 2099-01-01T00:00:00Z', /need --wait-for\.$/m],

@@ -1,24 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { request } from 'node:http'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type InstalledClient, installClient } from '#test/installed-client'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
-const repository = join(import.meta.dirname, '../..')
-const program = join(repository, 'clients/typescript/src/cli/main.ts')
-const node = join(repository, 'node_modules/.bin/node')
-
+const run = promisify(execFile)
+let installed: InstalledClient
 let service: WholeService
 beforeAll(async () => {
-  service = await startWholeService()
+  ;[installed, service] = await Promise.all([installClient(), startWholeService()])
+  await installed.linkOptional()
 }, 180_000)
 afterAll(async () => {
+  await installed.remove()
   await service.close()
 })
 
@@ -45,10 +48,12 @@ async function newFleet(serial: string, role = 'admin') {
   return { org, key, deviceId, groupId, audit }
 }
 
+const program = () => join(installed.folder, 'node_modules/.bin/routerfleet')
 const environment = (key?: string) => ({
   ROUTERFLEET_URL: service.url,
-  ROUTERFLEET_PROFILES: '/nonexistent/profiles.json',
-  PATH: process.env.PATH ?? '',
+  ROUTERFLEET_PROFILES: join(installed.folder, 'no-profiles.json'),
+  HOME: installed.folder,
+  PATH: installed.environment.PATH ?? '',
   ...(key && { ROUTERFLEET_KEY: key }),
 })
 
@@ -69,7 +74,7 @@ async function connected(transport: StdioClientTransport | StreamableHTTPClientT
 }
 
 const overStdio = (key: string, ...options: string[]) =>
-  connected(new StdioClientTransport({ command: node, args: [program, 'mcp', ...options], env: environment(key) }))
+  connected(new StdioClientTransport({ command: program(), args: ['mcp', ...options], env: environment(key) }))
 
 const reading = ['find_devices', 'device_signal', 'device_trips', 'dead_zones', 'forecast_route', 'list_alerts']
 const others = ['list_jobs', 'get_job', 'list_groups', 'list_profiles']
@@ -115,13 +120,12 @@ describe('over stdio', () => {
     })
     expect(signal.text).toMatch(/signal +rsrpDbm +-97/)
     expect(JSON.stringify(signal)).not.toMatch(/2040800|203\.0\.113/)
-    const path = [
-      [-8.3, 51.84],
-      [-8.28, 51.84],
-    ]
+    const path = [-8.3, -8.28].map((lon) => ({ lat: 51.84, lon }))
     expect((await use('forecast_route', { path })).text).toMatch(/^Length 1\.4 km, with data/)
     expect((await use('device_trips', { device: 'S-3' })).text).toBe('Bus S-3 made no trip.')
-    expect((await use('dead_zones', { bbox: [-9, 51, -8, 52] })).text).toBe('No dead zones are known.')
+    expect((await use('dead_zones', { box: { west: -9, south: 51, east: -8, north: 52 } })).text).toBe(
+      'No dead zones are known.',
+    )
     expect((await use('list_alerts')).text).toBe('No alerts.')
     expect((await use('list_jobs', { device: 'S-3' })).text).toBe('No jobs.')
     expect((await use('list_groups')).value).toMatchObject({ items: [{ name: 'Buses', effectiveDeviceCount: 1 }] })
@@ -150,6 +154,7 @@ describe('over stdio', () => {
 describe('with --allow-writes', () => {
   test('creates jobs only after a plan and its confirmation, which is for these arguments and works once', async () => {
     const { org, key, deviceId, groupId, audit } = await newFleet('W-1')
+    const other = await newFleet('W-0')
     const jobs = async () => (await call('GET', `/orgs/${org}/jobs`)).items
     const { client, tools, use, names } = await overStdio(key, '--allow-writes')
     expect(names).toEqual([...reading, ...others, ...writing])
@@ -178,6 +183,10 @@ describe('with --allow-writes', () => {
     expect(steps.at(-1)).toEqual({ about: 'reboot: W-1', step: 'plan' })
     expect(steps[0]).toEqual({ about: 'reboot: W-1', step: 'confirm' })
 
+    for (const device of ['W-0', other.deviceId]) {
+      const text = expect.stringMatching(/no device|No such device/)
+      expect(await use('create_jobs', { kind: 'reboot', devices: [device] })).toMatchObject({ isError: true, text })
+    }
     expect(await use('create_jobs', { ...reboot, groupId })).toMatchObject({ text: 'Send either devices or groupId.' })
     await client.close()
   })
@@ -237,8 +246,10 @@ describe('over HTTP', () => {
   let server: ChildProcess
   let url: URL
   beforeAll(async () => {
-    const args = [program, 'mcp', '--http', '0', '--allow-writes']
-    server = spawn(node, args, { env: environment(), stdio: ['ignore', 'ignore', 'pipe'] })
+    server = spawn(program(), ['mcp', '--http', '0', '--allow-writes'], {
+      env: environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     if (!server.stderr) throw new Error('The process has no standard error.')
     const [line] = (await once(createInterface(server.stderr), 'line')) as [string]
     url = new URL(line.replace('Listening on ', ''))
@@ -292,3 +303,26 @@ describe('over HTTP', () => {
     expect(await send(method, { ...json, authorization: 'Bearer flk_x', ...headers }, path)).toBe(status)
   })
 })
+
+/** The inspector of the protocol, from the PATH or from the folder where `.ci/run` installs it. */
+function findInspector(): string | undefined {
+  if (spawnSync('mcp-inspector', ['--version']).status === 0) return 'mcp-inspector'
+  const local = resolve('.cache/mcp-inspector/node_modules/.bin/mcp-inspector')
+  return existsSync(local) ? local : undefined
+}
+
+test('the inspector of the protocol accepts the schemas of all tools and calls one', async ({ skip }) => {
+  const inspector = findInspector()
+  if (!inspector) return skip('needs mcp-inspector (.ci/run installs it)')
+  const { key } = await newFleet('I-1')
+  const inspect = async (...args: string[]) => {
+    const target = [program(), 'mcp', '--allow-writes']
+    const variables = Object.entries(environment(key)).flatMap(([name, value]) => ['-e', `${name}=${value}`])
+    const { stdout } = await run(inspector, ['--cli', ...variables, ...target, ...args], { env: environment() })
+    return JSON.parse(stdout)
+  }
+  const { tools } = await inspect('--method', 'tools/list', '--strict')
+  expect(tools).toHaveLength(reading.length + others.length + writing.length)
+  const found = await inspect('--method', 'tools/call', '--tool-name', 'find_devices', '--tool-arg', 'query=Bus')
+  expect(found.structuredContent).toMatchObject({ items: [{ serial: 'I-1' }] })
+}, 60_000)

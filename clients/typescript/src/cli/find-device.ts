@@ -9,16 +9,18 @@ type Device = components['schemas']['Device']
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const mostMatches = 200
 
+export const isDeviceId = (reference: string): boolean => uuid.test(reference)
+
 /** The id of a device that is named by its id, its serial or its name. */
 export async function findDeviceId({ client }: Session, reference: string): Promise<string> {
-  if (uuid.test(reference)) return reference
+  if (isDeviceId(reference)) return reference
   const { items } = await client.get('/devices', { params: { query: { q: reference, limit: mostMatches } } })
   return onlyOne(reference, named(items, reference)).id
 }
 
 /** The device of one organization that is named by its id, its serial or its name. */
 export async function findDeviceOf(client: Routerfleet, orgId: string, reference: string): Promise<Device> {
-  const isId = uuid.test(reference)
+  const isId = isDeviceId(reference)
   const wanted = isId ? { deviceId: [reference] } : { q: reference, limit: mostMatches }
   const { items } = await client.get('/devices', { params: { query: { orgId, ...wanted } } })
   return onlyOne(reference, isId ? items : named(items, reference))

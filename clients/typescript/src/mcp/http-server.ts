@@ -24,7 +24,12 @@ export async function serveHttp({ host, port, serverFor }: HttpOptions): Promise
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   const hosts = [...new Set([host, '127.0.0.1', 'localhost'])].map((name) => `${nameInUrl(name)}:${bound}`)
-  server.on('request', (request, response) => void answer(request, response, { hosts, serverFor }))
+  server.on('request', (request, response) => {
+    answer(request, response, { hosts, serverFor }).catch(() => {
+      if (response.headersSent) response.destroy()
+      else refuse(response, 500, 'The request failed.')
+    })
+  })
   return { server, url: `http://${nameInUrl(host)}:${bound}${path}` }
 }
 

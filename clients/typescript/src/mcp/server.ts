@@ -22,6 +22,7 @@ const writeInstructions =
 /** An MCP server for one caller. It has the tools that change something only with `allowWrites`. */
 export function createMcpServer(options: ServerOptions): McpServer {
   const { version, allowWrites } = options
+  const session = withOneOrganization(options.session)
   const server = new McpServer(
     { name: 'routerfleet', title: 'Routerfleet', version },
     { instructions: allowWrites ? `${instructions} ${writeInstructions}` : instructions },
@@ -35,9 +36,15 @@ export function createMcpServer(options: ServerOptions): McpServer {
       openWorldHint: false,
     }
     const config = { title, description, inputSchema: input, outputSchema: output, annotations }
-    server.registerTool(name, config, (given: unknown) => callTool(options, tool, given))
+    server.registerTool(name, config, (given: unknown) => callTool({ ...options, session }, tool, given))
   }
   return server
+}
+
+/** The session, which asks the service for its organization once. */
+function withOneOrganization(session: Session): Session {
+  let found: string | undefined
+  return { ...session, organizationId: async () => (found ??= await session.organizationId()) }
 }
 
 /** Records the call in the audit log, then runs the tool. An error is a sentence for the model. */
@@ -58,10 +65,11 @@ async function callTool(
 }
 
 const longestAbout = 200
+const halfCharacter = /[\ud800-\udbff]$/
 
 /** Throws if the service does not record the call. Such a tool does not run. */
 async function recordCall({ client }: Session, orgId: string, tool: Tool, given: unknown): Promise<void> {
-  const about = tool.about?.(given)?.trim().slice(0, longestAbout)
+  const about = tool.about?.(given)?.trim().slice(0, longestAbout).replace(halfCharacter, '')
   const step = (given as { confirm?: string }).confirm === undefined ? ('plan' as const) : ('confirm' as const)
   await client.post('/orgs/{orgId}/tool-calls', {
     params: { path: { orgId } },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { nearText } from '../../near.ts'
 import { pageInput, pageOutput, pageText } from '../list-page.ts'
+import { latitude, longitude } from '../position.ts'
 import { tool } from '../tool.ts'
 
 const zone = z.object({
@@ -21,10 +22,10 @@ export const deadZonesTool = tool({
   title: 'Dead zones',
   description: 'Lists the places where routers had no service, the longest time without service first.',
   input: z.strictObject({
-    bbox: z
-      .tuple([z.number(), z.number(), z.number(), z.number()])
+    box: z
+      .strictObject({ west: longitude, south: latitude, east: longitude, north: latitude })
       .optional()
-      .describe('[minLon, minLat, maxLon, maxLat] in degrees.'),
+      .describe('Only zones with their centre in this box.'),
     plmn: z
       .string()
       .regex(/^\d{5,6}$/)
@@ -34,9 +35,9 @@ export const deadZonesTool = tool({
     ...pageInput,
   }),
   output: pageOutput(zone),
-  about: ({ bbox, plmn }) => [bbox?.join(','), plmn].filter(Boolean).join(' '),
-  async run({ session: { client }, organizationId }, { bbox, ...rest }) {
-    const query = { orgId: organizationId, ...(bbox && { bbox: bbox.join(',') }), ...rest }
+  about: ({ box, plmn }) => [box && boxText(box), plmn].filter(Boolean).join(' '),
+  async run({ session: { client }, organizationId }, { box, ...rest }) {
+    const query = { orgId: organizationId, ...(box && { bbox: boxText(box) }), ...rest }
     const { items, nextCursor } = await client.get('/fleet/dead-zones', { params: { query } })
     const zones = items.map(({ near, ...item }) => ({ ...item, nearTown: near && nearText(near) }))
     const rows = zones.map(({ lat, lon, nearTown, areaKm2, noServiceS, devices, worstPlmn, bestPlmn }) => [
@@ -48,3 +49,7 @@ export const deadZonesTool = tool({
     return { value, text: pageText(value, { header, rows, ifEmpty: 'No dead zones are known.' }) }
   },
 })
+
+type Box = { west: number; south: number; east: number; north: number }
+
+const boxText = ({ west, south, east, north }: Box): string => [west, south, east, north].join(',')

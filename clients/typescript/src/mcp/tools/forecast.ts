@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { table } from '../../cli/table.ts'
+import { latitude, longitude } from '../position.ts'
 import { tool } from '../tool.ts'
 
 const mostZones = 20
-const position = z.tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
+const position = z.strictObject({ lat: latitude, lon: longitude })
 const metres = z.number()
 
 /** `forecast_route`. */
@@ -13,7 +14,7 @@ export const forecastTool = tool({
   description:
     'Forecasts the signal along a route from what the routers of the organization measured: dead zones, and the best operator.',
   input: z.strictObject({
-    path: z.array(position).min(2).max(1_000).describe('[longitude, latitude] in degrees, at most 2,000 km.'),
+    path: z.array(position).min(2).max(1_000).describe('The route from start to end, at most 2,000 km.'),
     plmn: z
       .string()
       .regex(/^\d{5,6}$/)
@@ -30,10 +31,11 @@ export const forecastTool = tool({
     deadZones: z.array(z.object({ fromM: metres, toM: metres, lengthM: metres })).describe('The longest ones.'),
     moreDeadZones: z.int().describe('The number of dead zones that are left out.'),
   }),
-  about: ({ path }) => [path[0], path.at(-1)].map((end) => end?.join(',')).join(' to '),
+  about: ({ path }) => [path[0], path.at(-1)].map((end) => `${end?.lat},${end?.lon}`).join(' to '),
   async run({ session: { client }, organizationId }, { path, plmn, sinceMinutes }) {
-    const body = { path, orgId: organizationId, sinceMinutes, ...(plmn && { plmn }) }
-    const { lengthM, summary } = await client.post('/fleet/forecast', { body: body as never })
+    const coordinates = path.map(({ lat, lon }): [number, number] => [lon, lat])
+    const body = { path: coordinates, orgId: organizationId, sinceMinutes, ...(plmn && { plmn }) }
+    const { lengthM, summary } = await client.post('/fleet/forecast', { body })
     const longest = [...summary.deadZones].sort((one, other) => other.lengthM - one.lengthM).slice(0, mostZones)
     const deadZones = longest.sort((one, other) => one.fromM - other.fromM)
     const moreDeadZones = summary.deadZones.length - deadZones.length

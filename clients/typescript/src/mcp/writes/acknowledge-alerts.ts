@@ -2,6 +2,14 @@ import { z } from 'zod'
 import { table } from '../../cli/table.ts'
 import { confirmedTool } from '../confirmed-tool.ts'
 
+const alert = z.object({
+  id: z.string(),
+  severity: z.string(),
+  state: z.string(),
+  device: z.string(),
+  ruleName: z.string(),
+})
+
 const header = ['ID', 'SEVERITY', 'STATE', 'DEVICE', 'RULE']
 
 /** `acknowledge_alerts`. */
@@ -13,6 +21,11 @@ export const acknowledgeAlertsTool = confirmedTool({
     alertIds: z.array(z.uuid()).min(1).max(20),
     assignee: z.string().min(1).max(200).optional().describe('Who takes care of them.'),
     comment: z.string().min(1).max(1_000).optional(),
+  }),
+  plan: z.object({ open: z.int().describe('The number of alerts that would change.'), alerts: z.array(alert) }),
+  result: z.object({
+    changed: z.int(),
+    results: z.array(z.object({ alertId: z.string(), outcome: z.string() })),
   }),
   writes: { destructive: false, idempotent: true },
   about: ({ alertIds }) => alertIds.join(', '),

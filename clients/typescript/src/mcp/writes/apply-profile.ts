@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { confirmedTool } from '../confirmed-tool.ts'
-import { preparedBatch, targetInput, targetOf, targetText } from '../job-target.ts'
+import { batchOutput, preparedBatch, targetInput, targetOf, targetText } from '../job-target.ts'
 
 /** `apply_profile`. */
 export const applyProfileTool = confirmedTool({
@@ -8,6 +8,7 @@ export const applyProfileTool = confirmedTool({
   title: 'Apply a config profile',
   description: 'Applies the current version of a config profile to routers, which changes their settings.',
   input: z.strictObject({ profileId: z.uuid(), ...targetInput }),
+  ...batchOutput,
   writes: { destructive: true, idempotent: false },
   about: (input) => `profile ${input.profileId}: ${targetText(input)}`,
   async prepare(caller, { profileId, ...target }) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { confirmedTool } from '../confirmed-tool.ts'
-import { preparedBatch, targetInput, targetOf, targetText } from '../job-target.ts'
+import { batchOutput, preparedBatch, targetInput, targetOf, targetText } from '../job-target.ts'
 
 /** `create_jobs`. */
 export const createJobsTool = confirmedTool({
@@ -8,6 +8,7 @@ export const createJobsTool = confirmedTool({
   title: 'Create jobs',
   description: 'Reboots routers, collects their diagnostics or tests their speed.',
   input: z.strictObject({ kind: z.enum(['reboot', 'collect_diagnostics', 'speed_test']), ...targetInput }),
+  ...batchOutput,
   writes: { destructive: true, idempotent: false },
   about: (input) => `${input.kind}: ${targetText(input)}`,
   async prepare(caller, { kind, ...target }) {
