@@ -9,7 +9,7 @@ type McpOptions = { http?: string; host: string; allowWrites?: true }
 export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
-    .description('Serve tools for AI assistants with the Model Context Protocol, on the standard input and output.')
+    .description('Serve tools for assistants with the Model Context Protocol, on the standard input and output.')
     .option('--http <port>', 'serve HTTP at this port instead; callers send their own API key')
     .option('--host <address>', 'with --http: the address to listen on', '127.0.0.1')
     .option('--allow-writes', 'also offer the tools that change something, after a plan and a confirmation')
