@@ -36,6 +36,7 @@ async function startRouter(baseUrl: string, folder: string, localEdgeUrl?: strin
     bootedAtMs: Date.now(),
     reportEveryMs: 20,
     longPollSeconds: 0,
+    rollBackAfterMs: 600_000,
   })
   const ended = agent.run()
   cleanUp.push(async () => {

@@ -7,6 +7,8 @@ import { createBackoff } from './backoff.ts'
 import type { EdgeClient, Enrollment } from './edge-client.ts'
 import { createJobRunner } from './job-runner.ts'
 import type { Log } from './log.ts'
+import { createProfileReporter, type ProfileReporter } from './profile/profile-reporter.ts'
+import { createProfileTrial } from './profile/profile-trial.ts'
 import type { SampleSource } from './sample.ts'
 import type { SampleBuffer } from './sample-buffer.ts'
 import type { AgentStateFile } from './state-file.ts'
@@ -40,6 +42,8 @@ type AgentOptions = {
   longPollSeconds: number
   /** How firmware images are downloaded; by default, as any https request. */
   images?: Dispatcher | undefined
+  /** How long the router tries to reach the service with a new config before it restores the previous one. */
+  rollBackAfterMs: number
 }
 
 const persistEveryMs = 60_000
@@ -57,7 +61,9 @@ export function createAgent(options: AgentOptions): Agent {
   let wakeJobLoop: () => void = () => undefined
 
   const pause = (ms: number): Promise<void> => pauseFor(ms, signal)
+  const isStopping = (): boolean => signal.aborted
   const backoff = () => createBackoff({ random })
+  const trial = createProfileTrial({ ...options, edge, pause, isStopping })
 
   function finish(reason: AgentEnd): void {
     end = reason
@@ -104,7 +110,7 @@ export function createAgent(options: AgentOptions): Agent {
     return undefined
   }
 
-  async function reportLoop(token: string): Promise<void> {
+  async function reportLoop(token: string, reporter: ProfileReporter): Promise<void> {
     const uploader = createUploader({ edge, token, buffer, backoff: backoff(), clock, log })
     let notBeforeMs = 0
     while (!signal.aborted) {
@@ -117,25 +123,31 @@ export function createAgent(options: AgentOptions): Agent {
         notBeforeMs = clock() + result.waitMs
         const hasUnreportedJob = state.read().jobs.some(({ phase, reported }) => phase === 'done' && !reported)
         if (result.jobsPending || (result.sent > 0 && hasUnreportedJob)) wakeJobLoop()
+        await trial.settle()
+        await reporter.reportWhenDue()
         if (source.isExhausted(nowMs) && buffer.figures().samples === 0) return finish({ kind: 'exhausted' })
       }
       await pause(options.reportEveryMs * (0.9 + random() / 5))
     }
   }
 
-  async function jobLoop(token: string): Promise<void> {
+  async function jobLoop(token: string, reporter: ProfileReporter): Promise<void> {
     const runner = createJobRunner({
       ...options,
       edge,
       token,
       backoff: backoff(),
       pause,
-      isStopping: () => signal.aborted,
+      isStopping,
+      trial,
+      reporter,
       uptimeS: () => Math.round((clock() - options.bootedAtMs) / 1_000),
       bufferFigures: buffer.figures,
     })
     while (!signal.aborted) {
       await runner.reportFinished()
+      // Nothing would wake the loop after a stop during the reports.
+      if (signal.aborted) return
       if (options.longPollSeconds === 0) await new Promise<void>((resolve) => (wakeJobLoop = resolve))
       else if (!source.isLinkUp(clock())) await pause(1_000)
       if (signal.aborted) return
@@ -153,7 +165,12 @@ export function createAgent(options: AgentOptions): Agent {
   return {
     async run() {
       const token = await ensureToken()
-      if (token !== undefined) await Promise.all([reportLoop(token), jobLoop(token)])
+      if (token !== undefined) {
+        await trial.resume()
+        const reporter = createProfileReporter({ ...options, edge, token, backoff: backoff() })
+        await Promise.all([reportLoop(token, reporter), jobLoop(token, reporter)])
+        await trial.close()
+      }
       await persist()
       return end
     },

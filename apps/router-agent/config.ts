@@ -8,6 +8,7 @@ const shared = {
   ENROLLMENT_KEY: z.string().optional(),
   STATE_DIR: z.string().optional(),
   REPORT_EVERY_MS: z.coerce.number().int().min(200).max(3_600_000).default(10_000),
+  ROLL_BACK_AFTER_MS: z.coerce.number().int().min(1_000).max(86_400_000).default(600_000),
 }
 
 const agentSchema = z.object({

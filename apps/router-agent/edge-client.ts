@@ -20,7 +20,16 @@ type JobReport = {
   attempt: number
   status: 'inProgress' | 'succeeded' | 'failed' | 'rejected'
   progress?: number
+  code?: string | undefined
   detail?: string | Record<string, string | number | null> | undefined
+}
+
+/** What a router runs. `settings`, without secrets: only when they differ from those of the profile. */
+export type RunningProfile = {
+  profileId: string
+  version: number
+  digest: string
+  settings?: Record<string, unknown>
 }
 
 export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string; nonce?: string }
@@ -32,8 +41,11 @@ export type EdgeClient = {
   nextJob: (token: string, waitSeconds: number) => Promise<EdgeAnswer>
   reportJob: (token: string, jobId: string, report: JobReport) => Promise<EdgeAnswer>
   config: (token: string) => Promise<EdgeAnswer>
+  reportConfig: (token: string, running: RunningProfile) => Promise<EdgeAnswer>
   /** A GET request to measure the path. Returns the number of bytes received. */
   probe: (path: string) => Promise<{ status: number; bytes: number }>
+  /** When the latest call with an HTTP answer began, whatever its status, in milliseconds of `performance.now()`. */
+  lastContactMs: () => number
 }
 
 const answerTimeoutMs = 30_000
@@ -56,13 +68,16 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
   const prefix = withoutSlash(baseUrl)
   const reportUrl = `${localEdgeUrl === undefined ? prefix : withoutSlash(localEdgeUrl)}/telemetry`
 
+  let contactMs = Number.NEGATIVE_INFINITY
+
   async function call(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PUT',
     url: string,
     headers: Record<string, string>,
     extra: { body?: string | Buffer; timeoutMs?: number } = {},
   ): Promise<EdgeAnswer> {
     const timeoutMs = extra.timeoutMs ?? answerTimeoutMs
+    const beganAtMs = performance.now()
     try {
       const answer = await request(url, {
         method,
@@ -73,6 +88,7 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
         body: extra.body ?? null,
         signal,
       })
+      contactMs = Math.max(contactMs, beganAtMs)
       const text = await answer.body.text()
       const body = parseJson(text)
       const retryAfterMs = retryAfterOf(answer.headers['retry-after'])
@@ -105,6 +121,9 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
         { body: JSON.stringify(report) },
       ),
     config: (token) => call('GET', `${prefix}/device/config`, bearer(token)),
+    reportConfig: (token, running) =>
+      call('PUT', `${prefix}/device/config`, { ...bearer(token), ...json }, { body: JSON.stringify(running) }),
+    lastContactMs: () => contactMs,
     async probe(path) {
       try {
         const answer = await request(prefix + path, { dispatcher, headersTimeout: 5_000, bodyTimeout: 5_000, signal })

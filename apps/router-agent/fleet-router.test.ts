@@ -21,7 +21,8 @@ test('a router that is stopped while it boots ends without a request', async () 
   if (!spec) throw new Error('The roster is empty.')
   const stopping = new AbortController()
   await runFleetRouter({
-    ...{ spec, folder, shift: undefined, images: undefined, historyFromMs: Date.now(), reportEveryMs: 200 },
+    ...{ spec, folder, shift: undefined, images: undefined, historyFromMs: Date.now() },
+    ...{ reportEveryMs: 200, rollBackAfterMs: 600_000 },
     connect: (signal) => createEdgeClient({ baseUrl: peer.baseUrl, dispatcher: pool, signal }),
     enrollmentKey: 'fle_test',
     // The router reads the clock first when it boots.

@@ -23,6 +23,7 @@ type FleetRouterOptions = {
   /** How firmware images are downloaded. */
   images: Dispatcher | undefined
   reportEveryMs: number
+  rollBackAfterMs: number
   clock: Clock
   log: Log
   signal: AbortSignal
@@ -67,6 +68,7 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
       reportEveryMs: options.reportEveryMs,
       longPollSeconds: 0,
       images: options.images,
+      rollBackAfterMs: options.rollBackAfterMs,
     })
     // The buffer was opened meanwhile: an agent that misses the end would run on.
     if (signal.aborted) return

@@ -81,6 +81,7 @@ const routers = specs.map(async (spec, index) => {
       shift: spec.hasShift ? shift : undefined,
       images: images.dispatcher,
       reportEveryMs: config.REPORT_EVERY_MS,
+      rollBackAfterMs: config.ROLL_BACK_AFTER_MS,
       clock: systemClock,
       log: routerLog,
       signal,

@@ -8,6 +8,7 @@ import type { Action } from './actions/action.ts'
 import { createBackoff } from './backoff.ts'
 import { createEdgeClient } from './edge-client.ts'
 import { createJobRunner, type JobRunner } from './job-runner.ts'
+import { createProfileTrial } from './profile/profile-trial.ts'
 import { type AgentStateFile, openStateFile } from './state-file.ts'
 
 const cleanUp: (() => Promise<unknown>)[] = []
@@ -46,17 +47,24 @@ async function startRunner(baseUrl: string, folder?: string, actions?: Record<st
   const pool = new ConnectionPool({ connections: 4 })
   cleanUp.push(() => pool.destroy())
   const state = await openStateFile(home, '1.0.0')
+  const edge = createEdgeClient({ baseUrl, dispatcher: pool, signal: new AbortController().signal })
+  const pause = () => Promise.resolve()
+  const never = () => new Promise<void>(() => undefined)
+  const isStopping = () => false
+  const log = () => undefined
   const runner = createJobRunner({
-    edge: createEdgeClient({ baseUrl, dispatcher: pool, signal: new AbortController().signal }),
+    edge,
     token: 'fld_test',
     folder: home,
     state,
-    log: () => undefined,
+    trial: createProfileTrial({ edge, folder: home, state, rollBackAfterMs: 600_000, pause: never, isStopping, log }),
+    log,
     uptimeS: () => 1,
     bufferFigures: () => ({ batches: 0, samples: 0, bytes: 0, droppedSamples: 0 }),
     backoff: createBackoff({ baseMs: 1 }),
-    pause: () => Promise.resolve(),
-    isStopping: () => false,
+    pause,
+    isStopping,
+    reporter: { request: () => undefined, reportWhenDue: () => Promise.resolve() },
     ...(actions ? { actions } : {}),
   })
   return { runner, state, folder: home }

@@ -9,7 +9,8 @@ import {
 import { actions as allActions } from './actions/table.ts'
 import type { Backoff } from './backoff.ts'
 import type { EdgeAnswer } from './edge-client.ts'
-import type { JobRecord } from './state-file.ts'
+import type { ProfileReporter } from './profile/profile-reporter.ts'
+import { interrupted, type JobRecord } from './state-file.ts'
 
 /** `hasRun`: there was a job. `waitMs`: the delay before the next call. `restart`: the router must restart now for the job. */
 type JobTurn = { hasRun: boolean; waitMs: number; restart?: { reason: string } }
@@ -25,6 +26,7 @@ type RunnerOptions = Omit<ActionTools, 'progress'> & {
   backoff: Backoff
   pause: (ms: number) => Promise<void>
   isStopping: () => boolean
+  reporter: ProfileReporter
   actions?: Record<string, Action>
 }
 
@@ -38,7 +40,7 @@ const reportAttempts = 5
  */
 // Long because each step of a job reads and changes the same records and reports.
 export function createJobRunner(options: RunnerOptions): JobRunner {
-  const { edge, token, state, log, backoff, pause, isStopping, actions = allActions } = options
+  const { edge, token, state, trial, reporter, log, backoff, pause, isStopping, actions = allActions } = options
 
   const recordOf = (job: { id: string; attempt: number }) =>
     state.read().jobs.find((record) => record.id === job.id && record.attempt === job.attempt)
@@ -49,18 +51,30 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
   }
 
   /** Reports a final result until the service has confirmed or refused it, at most five times. */
-  async function deliver(record: JobRecord): Promise<void> {
-    if (!record.report) return
-    for (let attempt = 0; attempt < reportAttempts && !isStopping(); attempt += 1) {
-      const answer = await edge.reportJob(token, record.id, { attempt: record.attempt, ...record.report })
-      if (answer.status === 200 || isFinalRefusal(answer)) {
-        log('job_reported', { job: record.id, kind: record.kind, status: record.report.status, answer: answer.status })
+  async function deliver(job: JobRecord): Promise<void> {
+    const { id, kind } = job
+    for (let tries = 0; tries < reportAttempts && !isStopping(); tries += 1) {
+      const record = recordOf(job)
+      if (!record?.report) return
+      const answer = await edge.reportJob(token, id, { attempt: record.attempt, ...record.report })
+      await trial.settle()
+      // A roll-back during the call has replaced the report.
+      if (recordOf(job)?.report !== record.report) continue
+      const { code, ...older } = record.report
+      if (answer.status === 400 && code !== undefined) {
+        // A service of an older version does not know the member.
+        await saveRecord({ ...record, report: older })
+      } else if (answer.status === 200 || isFinalRefusal(answer)) {
+        log('job_reported', { job: id, kind, status: record.report.status, answer: answer.status })
+        if (kind === 'apply_config') reporter.request()
         await saveRecord({ ...record, phase: 'done', reported: true })
+        await reporter.reportWhenDue()
         return
+      } else {
+        await pause(backoff.next(answer.retryAfterMs))
       }
-      await pause(backoff.next(answer.retryAfterMs))
     }
-    log('job_report_delayed', { job: record.id, kind: record.kind })
+    log('job_report_delayed', { job: id, kind })
   }
 
   /** Runs a job. Returns undefined when the service refuses this attempt before it starts. */
@@ -103,6 +117,7 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     }
     const done: JobRecord = { ...record, phase: 'done', report }
     await saveRecord(done)
+    trial.watch()
     await deliver(done)
     return { hasRun: true, waitMs: 0 }
   }
@@ -111,9 +126,8 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     async reportFinished() {
       for (const record of state.read().jobs) {
         if (record.reported) continue
-        await deliver(
-          record.report ? record : { ...record, report: failed('The router restarted before the job was finished.') },
-        )
+        if (!record.report) await saveRecord({ ...record, report: interrupted() })
+        await deliver(record)
       }
     },
     async takeOne(waitSeconds) {

@@ -61,6 +61,7 @@ const agent = createAgent({
   bootedAtMs,
   reportEveryMs: config.REPORT_EVERY_MS,
   longPollSeconds: config.LONG_POLL_SECONDS,
+  rollBackAfterMs: config.ROLL_BACK_AFTER_MS,
 })
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, agent.stop)

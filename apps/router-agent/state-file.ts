@@ -5,6 +5,8 @@ import { isCode, replaceFile } from '#files/durable-file'
 
 const finalReport = z.object({
   status: z.enum(['succeeded', 'failed', 'rejected']),
+  /** The reason of a failure, for programs. */
+  code: z.string().optional(),
   /** A sentence, or values by name. */
   detail: z.union([z.string(), z.record(z.string(), z.union([z.string(), z.number(), z.null()]))]).optional(),
 })
@@ -19,6 +21,26 @@ const jobRecord = z.object({
   reported: z.boolean(),
 })
 
+const installedProfile = z.object({
+  id: z.string(),
+  version: z.number(),
+  /** RFC 6901 pointers of the secret values in the settings, and the digest of the settings without them. */
+  secrets: z.array(z.string()).optional(),
+  digest: z.string().optional(),
+})
+
+/** A profile that was applied, until the service was reached with it. */
+const profileTrial = z.object({
+  job: z.object({ id: z.string(), attempt: z.number() }),
+  /** The profile before, and whether there was a config file. */
+  previous: installedProfile.optional(),
+  hasPrevious: z.boolean(),
+  /** How long the agent has waited for contact. */
+  waitedMs: z.number(),
+  /** The roll-back was decided, and may be incomplete. */
+  isRestoring: z.boolean(),
+})
+
 const agentState = z.object({
   deviceId: z.string().optional(),
   /** An empty token is none. */
@@ -31,7 +53,8 @@ const agentState = z.object({
   firmware: z.string(),
   /** The reason of the next start. Set before a requested restart and removed after it. */
   restartReason: z.string().optional(),
-  profile: z.object({ id: z.string(), version: z.number() }).optional(),
+  profile: installedProfile.optional(),
+  trial: profileTrial.optional(),
   /** The most recent jobs, oldest first, to prevent running a job twice. */
   jobs: z.array(jobRecord),
 })
@@ -39,6 +62,13 @@ const agentState = z.object({
 type AgentState = z.infer<typeof agentState>
 export type JobRecord = z.infer<typeof jobRecord>
 export type FinalReport = z.infer<typeof finalReport>
+export type InstalledProfile = z.infer<typeof installedProfile>
+
+/** The report of a job during which the router restarted without a request to do so. */
+export const interrupted = (): FinalReport => ({
+  status: 'failed',
+  detail: 'The router restarted before the job was finished.',
+})
 
 export type AgentStateFile = {
   read: () => AgentState

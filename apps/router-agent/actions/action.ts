@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { EdgeClient } from '../edge-client.ts'
 import type { Log } from '../log.ts'
+import type { ProfileTrial } from '../profile/profile-trial.ts'
 import type { BufferFigures } from '../sample-buffer.ts'
 import type { AgentStateFile, FinalReport } from '../state-file.ts'
 
@@ -20,6 +21,7 @@ export type ActionTools = {
   /** How firmware images are downloaded; by default, as any https request. */
   images?: Dispatcher | undefined
   state: AgentStateFile
+  trial: ProfileTrial
   log: Log
   uptimeS: () => number
   bufferFigures: () => BufferFigures

@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { z } from 'zod'
-import { replaceFile } from '#files/durable-file'
 import { type Action, rejected, succeeded } from './action.ts'
 
 const profile = z.object({
@@ -9,18 +7,21 @@ const profile = z.object({
   settings: z
     .record(z.string(), z.unknown())
     .refine((settings) => Object.keys(settings).length > 0, 'the settings are empty'),
+  /** RFC 6901 pointers of the secret values. Older services do not send them. */
+  secrets: z.array(z.string()).optional(),
+  /** The digest of the settings without the secret values. Older services do not send it. */
+  digest: z.string().optional(),
 })
 
 /**
  * Validates the profile version of the job and writes it to `<folder>/config.json`, where the router's services read it
- * (mode 0600, because it contains secrets). Replaces the file atomically. Rejects a profile without a version or settings,
- * because the router would lose the config that it has.
+ * (mode 0600, because it contains secrets). Rejects a profile without a version or settings, because the router would lose
+ * the config that it has. The job has succeeded when the service was reached with the new config.
  */
-export const applyConfig: Action = async (job, { folder, state }) => {
+export const applyConfig: Action = async (job, { trial }) => {
   const parsed = z.object({ profile }).safeParse(job.parameters)
   if (!parsed.success) return rejected(`Invalid profile: ${parsed.error.issues[0]?.message ?? 'not readable'}.`)
-  const { id, version, settings } = parsed.data.profile
-  await replaceFile(join(folder, 'config.json'), JSON.stringify({ id, version, settings }))
-  await state.update({ profile: { id, version } })
-  return succeeded(`Version ${version} applied.`)
+  const { settings, ...applied } = parsed.data.profile
+  await trial.begin(job, applied, settings)
+  return succeeded(`Version ${applied.version} applied.`)
 }
