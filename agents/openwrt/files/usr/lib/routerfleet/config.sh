@@ -16,7 +16,9 @@ run_config() {
 		return
 		;;
 	esac
-	settings=$(printf '%s\n' "$1" | sed -n 's/^parameters\.profile\.settings\.uci\.//p')
+	# The service sorts the members, and uci sets no option of a section that it does not have, so the types are first.
+	settings=$(printf '%s\n' "$1" | sed -n 's/^parameters\.profile\.settings\.uci\.//p' |
+		awk '/^[^\t]*\._type\t/ { print; next } { others = others $0 "\n" } END { printf "%s", others }')
 	packages=$(printf '%s\n' "$settings" | cut -f1 | cut -d. -f1 | sort -u)
 	[ -n "$packages" ] || {
 		finish rejected 'The settings have no member uci.'
@@ -52,8 +54,8 @@ run_config() {
 
 # Reads lines `package.section.option[.index]`, tab, value.
 set_options() {
-	local path value package section option rest list cleared=' ' control
-	control=$(printf '\001')
+	local path value package section option rest list cleared=' ' control empty
+	control=$(printf '\001') empty=$(printf '\002')
 	while IFS='	' read -r path value; do
 		package=${path%%.*} rest=${path#*.}
 		section=${rest%%.*} rest=${rest#*.}
@@ -80,8 +82,9 @@ set_options() {
 				;;
 			esac
 			uci add_list "$package.$section.$option=$value" || return 1
-		elif [ "$value" = null ]; then
-			uci -q delete "$package.$section.$option"
+		elif [ "$value" = null ] || [ "$value" = "$empty" ]; then
+			# The router may not have it.
+			uci -q delete "$package.$section.$option" || :
 		else
 			uci set "$package.$section.$option=$value" || return 1
 		fi
@@ -92,7 +95,10 @@ restore_config() {
 	local file
 	[ -d "$CONFIG_BACKUP" ] || return 0
 	for file in "$CONFIG_BACKUP"/*; do
-		[ -e "$file" ] && uci import "$(basename "$file")" <"$file" && uci commit "$(basename "$file")"
+		[ -e "$file" ] || continue
+		# Changes that are not committed yet would be added to the old config.
+		uci -q revert "$(basename "$file")"
+		uci import "$(basename "$file")" <"$file" && uci commit "$(basename "$file")" || log "cannot restore $(basename "$file")"
 	done
 	rm -rf "$CONFIG_BACKUP"
 	reload_config

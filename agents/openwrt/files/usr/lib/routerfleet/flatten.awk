@@ -1,5 +1,6 @@
 # Prints each value of a JSON document as a line: its path, a tab and the value. Members and indexes are joined by dots.
-# Strings are printed without quotes; a control character in them as \001. Exits with 1 if the text is not JSON.
+# Strings are printed without quotes; a control character in them as \001. An empty list has the value \002. Exits with 1 if the
+# text is not JSON.
 
 { text = text $0 "\n" }
 
@@ -41,6 +42,7 @@ function value(path,    start, name, position, first) {
 			if (!next_is(",")) break
 			expect(",")
 		}
+		if (position == 0) print path "\t\002"
 		expect("]")
 	} else if (first == "\"") {
 		print path "\t" string()
