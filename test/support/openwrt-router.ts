@@ -109,6 +109,7 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
     INTERVAL: '1',
     LONG_POLL_SECONDS: '5',
     REBOOT_WAIT: '60',
+    SETTLE_SECONDS: '0',
     ...environment,
   }
   let output = ''

@@ -361,7 +361,13 @@ describe('the OpenWrt agent under BusyBox', () => {
       const instances = router.init('start_service', { enabled: '1', url, serial, modem: 'none', interval: '5' })
       expect(instances.map(({ command }) => command.at(-1))).toEqual(['report', 'jobs'])
       const [{ env = {} } = {}] = instances
-      expect(env).toMatchObject({ SERVICE_URL: url, SERIAL: serial, MODEM: 'none', INTERVAL: '5', BUFFER_KB: '1024' })
+      expect(env).toMatchObject({
+        SERVICE_URL: url,
+        SERIAL: serial,
+        MODEM: 'none',
+        INTERVAL: '5',
+        ROLLBACK_SECONDS: '600',
+      })
       router.run('echo fld_test | write_file "$STATE_DIR/token"')
       router.start('report', { SERVICE_URL: url, INTERVAL: '5' })
       await connected
@@ -451,10 +457,13 @@ echo "$*" >> "$ROUTER/calls"`,
       const curl = execFileSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).trim()
       router.command('curl', `case "$*" in *device/config*) [ -e "$ROUTER/cut" ] && exit 7 ;; esac\nexec ${curl} "$@"`)
       writeFileSync(join(router.folder, 'broken'), '')
-      router.start('jobs', { CONFIG_CHECK_SECONDS: '6' })
+      router.start('jobs', { ROLLBACK_SECONDS: '6' })
       const id = await apply({ uci: { network: { wan: { proto: 'none' } } } })
       const job = await ended(id)
-      expect(job).toMatchObject({ status: 'failed', error: { detail: expect.stringContaining('restored') } })
+      expect(job).toMatchObject({
+        status: 'failed',
+        error: { code: 'rolled_back', detail: expect.stringContaining('restored') },
+      })
       expect(router.lines('imported-network')).toEqual(['package network'])
     }, 180_000)
 

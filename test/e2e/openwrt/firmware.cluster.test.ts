@@ -60,7 +60,9 @@ describe('firmware of the OpenWrt agent', () => {
     writeFileSync(join(router.folder, 'job.json'), JSON.stringify({ id: 'j', parameters: all }))
     writeFileSync(join(router.folder, 'ca.pem'), testTls.cert)
     const script = join(router.folder, 'update.sh')
-    const sources = ['base', 'buffer', 'jobs', 'firmware'].map((name) => `. "$LIB_DIR/${name}.sh"`)
+    const sources = ['base', 'buffer', 'jobs', 'config', 'firmware'].map(
+      (name) => `. "$LIB_DIR/${name}.sh"`,
+    )
     const work = 'JOB_ID=j JOB_ATTEMPT=1; run_firmware "$(flatten <"$ROUTER/job.json")"; : >"$ROUTER/done"'
     writeFileSync(script, ['cd "$ROUTER"', ...sources, work].join('\n'))
     router.startScript(script, [])

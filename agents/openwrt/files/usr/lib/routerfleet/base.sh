@@ -3,7 +3,7 @@
 : "${STATE_DIR:=/etc/routerfleet}" "${RUN_DIR:=/tmp/routerfleet}"
 : "${LIB_DIR:=/usr/lib/routerfleet}" "${INTERVAL:=60}" "${BUFFER_KB:=1024}" "${PROC:=/proc}"
 : "${MODEM:=}" "${MODEM_DEVICE:=}" "${DEV:=/dev}" "${SYS:=/sys}" "${WAN_INTERFACE:=wan}" "${FIRMWARE_KEYS:=/etc/routerfleet/keys}"
-: "${RELEASE_FILE:=/etc/openwrt_release}" "${PACKAGES:=/usr/lib}"
+: "${ROLLBACK_SECONDS:=600}" "${RELEASE_FILE:=/etc/openwrt_release}" "${PACKAGES:=/usr/lib}"
 # The part of the agent that this process runs. Its files have this name, because the parts run at the same time.
 : "${PART:=agent}"
 

@@ -35,7 +35,10 @@ run_config() {
 			return
 		}
 	done
-	record applying ''
+	if ! record applying ''; then
+		finish failed 'The state of the config could not be stored.'
+		return
+	fi
 	if ! printf '%s\n' "$settings" | set_options >"$RUN_DIR/uci-error" 2>&1; then
 		for package in $packages; do uci -q revert "$package"; done
 		finish failed "uci refused a value: $(head -c 200 "$RUN_DIR/uci-error")"
@@ -43,12 +46,11 @@ run_config() {
 	fi
 	for package in $packages; do uci commit "$package"; done
 	reload_config
-	if service_answers "${CONFIG_CHECK_SECONDS:-120}"; then
-		rm -rf "$CONFIG_BACKUP"
+	if service_answers "$ROLLBACK_SECONDS"; then
 		finish succeeded 'The config is active.'
 	else
 		restore_config
-		finish failed 'The service could not be reached with the new config, so the old one was restored.'
+		finish rolled_back "The service could not be reached for $ROLLBACK_SECONDS s, so the old config was restored."
 	fi
 }
 
@@ -104,10 +106,12 @@ restore_config() {
 	reload_config
 }
 
-# Returns whether the service answers within some seconds.
+# Returns whether the service answers within some seconds. A connection can set the clock, so the time is that since the start.
 service_answers() {
-	local until=$(($(date +%s) + $1))
-	while [ "$(date +%s)" -lt "$until" ]; do
+	local until=$(($(uptime_s) + $1))
+	# The old config serves until it is replaced.
+	sleep "${SETTLE_SECONDS:-15}"
+	while [ "$(uptime_s)" -lt "$until" ]; do
 		sleep 2
 		call check GET /device/config 10
 		# 409: the service has deleted the profile that the router had before.

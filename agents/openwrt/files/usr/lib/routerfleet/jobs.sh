@@ -2,7 +2,7 @@
 
 RECORD=$STATE_DIR/job
 
-# Stores the state of the job: id, attempt, phase (running, restarting, or a final status), boot, and the detail.
+# Stores the state of the job: id, attempt, phase (running, restarting, or how it ended), boot, and the detail.
 record() {
 	PHASE=$1
 	printf '%s %s %s %s\n%s\n' "$JOB_ID" "$JOB_ATTEMPT" "$1" "$(boot_id)" "$2" | write_file "$RECORD"
@@ -14,10 +14,10 @@ read_record() {
 	JOB_DETAIL=$(sed -n 2p "$RECORD")
 }
 
-# Reports a status. $1: status  $2: detail  $3: progress. Returns 0 if the service has it, or does not want it any more.
+# Reports a status. $1: status  $2: detail  $3: progress  $4: code. Returns 0 if the service has it, or does not want it any more.
 report_status() {
-	printf '{"attempt":%s,"status":"%s"%s%s}' "$JOB_ATTEMPT" "$1" "${2:+,\"detail\":$(quoted "$2")}" "${3:+,\"progress\":$3}" \
-		>"$RUN_DIR/status"
+	printf '{"attempt":%s,"status":"%s"%s%s%s}' "$JOB_ATTEMPT" "$1" "${2:+,\"detail\":$(quoted "$2")}" \
+		"${3:+,\"progress\":$3}" "${4:+,\"code\":\"$4\"}" >"$RUN_DIR/status"
 	call status POST "/device/jobs/$JOB_ID/status" 30 -H 'Content-Type: application/json' --data-binary "@$RUN_DIR/status"
 	CANCELLED=$(flatten <"$RUN_DIR/answer.status" 2>/dev/null | value_of cancelRequested)
 	case $HTTP_STATUS in
@@ -26,7 +26,7 @@ report_status() {
 	return 1
 }
 
-# Stores the result and reports it until the service has it.
+# Stores the result and reports it until the service has it. $1: status, or `rolled_back`, which is a failure with this code
 finish() {
 	log "job $JOB_ID: $1. $2"
 	record "$1" "$2"
@@ -34,7 +34,13 @@ finish() {
 }
 
 report_result() {
-	report_status "$1" "$2" || return 1
+	rm -rf "$CONFIG_BACKUP"
+	if [ "$1" = rolled_back ]; then
+		# An earlier service refuses the code.
+		report_status failed "$2" '' rolled_back || { [ "$HTTP_STATUS" = 400 ] && report_status failed "$2"; } || return 1
+	else
+		report_status "$1" "$2" || return 1
+	fi
 	PHASE=reported
 	printf '%s %s reported -\n\n' "$JOB_ID" "$JOB_ATTEMPT" | write_file "$RECORD"
 }
@@ -44,7 +50,7 @@ resume_job() {
 	read_record || return 0
 	case $PHASE in
 	reported) return 0 ;;
-	succeeded | failed | rejected) report_result "$PHASE" "$JOB_DETAIL" ;;
+	succeeded | failed | rejected | rolled_back) report_result "$PHASE" "$JOB_DETAIL" ;;
 	restarting)
 		if [ "$JOB_BOOT" = "$(boot_id)" ]; then finish failed 'The router did not restart.'; else finish succeeded 'Restarted.'; fi
 		;;
@@ -56,7 +62,10 @@ resume_job() {
 			finish failed "The router runs version $(release) and not $JOB_DETAIL."
 		fi
 		;;
-	applying) restore_config && finish failed 'The router restarted while it applied the config.' ;;
+	applying)
+		restore_config
+		finish rolled_back 'The router restarted while it applied the config, so the old one was restored.'
+		;;
 	*) finish failed 'The agent was stopped during the job.' ;;
 	esac
 }
