@@ -60,7 +60,7 @@ describe('firmware of the OpenWrt agent', () => {
     writeFileSync(join(router.folder, 'job.json'), JSON.stringify({ id: 'j', parameters: all }))
     writeFileSync(join(router.folder, 'ca.pem'), testTls.cert)
     const script = join(router.folder, 'update.sh')
-    const sources = ['base', 'buffer', 'jobs', 'config', 'firmware'].map(
+    const sources = ['base', 'buffer', 'jobs', 'config', 'reported-config', 'firmware'].map(
       (name) => `. "$LIB_DIR/${name}.sh"`,
     )
     const work = 'JOB_ID=j JOB_ATTEMPT=1; run_firmware "$(flatten <"$ROUTER/job.json")"; : >"$ROUTER/done"'

@@ -35,7 +35,7 @@ run_config() {
 			return
 		}
 	done
-	if ! record applying ''; then
+	if ! prepare_profile || ! record applying ''; then
 		finish failed 'The state of the config could not be stored.'
 		return
 	fi

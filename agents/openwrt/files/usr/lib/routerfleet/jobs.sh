@@ -35,6 +35,7 @@ finish() {
 
 report_result() {
 	rm -rf "$CONFIG_BACKUP"
+	settle_profile "$1"
 	if [ "$1" = rolled_back ]; then
 		# An earlier service refuses the code.
 		report_status failed "$2" '' rolled_back || { [ "$HTTP_STATUS" = 400 ] && report_status failed "$2"; } || return 1
@@ -43,6 +44,8 @@ report_result() {
 	fi
 	PHASE=reported
 	printf '%s %s reported -\n\n' "$JOB_ID" "$JOB_ATTEMPT" | write_file "$RECORD"
+	# The other process tries again.
+	report_config || :
 }
 
 # Reports what the last run left: a result, or a restart that has happened or not.
