@@ -11,6 +11,7 @@ import type {
   PlanOf,
   QueryOf,
 } from './operations.ts'
+import { problemText } from './problem-text.ts'
 import type { Caller } from './schemas.ts'
 
 /** An error response of the service (RFC 9457). `status` is 0 when the service could not be reached. */
@@ -141,7 +142,10 @@ export async function send(method: Method, path: string, options: SendOptions = 
   throw new ApiError(
     response.status,
     problem.code ?? 'error',
-    problem.detail ?? problem.title ?? `The service returned status ${response.status}.`,
+    problemText(
+      problem.detail ?? problem.title ?? `The service returned status ${response.status}.`,
+      problem.errors ?? [],
+    ),
     Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null,
     problem.errors ?? [],
   )

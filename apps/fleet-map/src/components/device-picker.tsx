@@ -28,7 +28,13 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
     <>
       <label class="field">
         <span>Name, serial or model (at least two characters)</span>
-        <input class="input" type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+        <input
+          class="input"
+          type="search"
+          data-member="deviceIds"
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
       </label>
       <ul class="picker">
         {(found.value ?? []).map((device) => (

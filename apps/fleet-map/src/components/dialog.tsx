@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../api/client.ts'
-import { clearFields, showAtFields } from './field-errors.ts'
+import { useChecked } from './checked-form.tsx'
 
 type DialogProps = {
   title: string
@@ -18,11 +17,9 @@ type DialogProps = {
   children: ComponentChildren
 }
 
-const typedFields = 'textarea, input:not([type=checkbox], [type=radio])'
-
 /**
- * A modal form in a `<dialog>` element. Shows errors of `onSubmit` at their fields, and others above the buttons. Escape does not
- * discard what was typed at once.
+ * A modal form in a `<dialog>` element. Shows errors at their fields, and others above the buttons. Escape does not discard what
+ * was entered at once, and a click beside the dialog does nothing.
  */
 export function Dialog(props: DialogProps) {
   const {
@@ -38,9 +35,8 @@ export function Dialog(props: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   // A dialog that another one replaces must not close the other one.
   const isShown = useRef(true)
-  const [refusal, setRefusal] = useState<RefusalProps>()
-  const [busy, setBusy] = useState(false)
-  const guard = useTypedText()
+  const checked = useChecked(onSubmit)
+  const guard = useEntered()
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
@@ -49,19 +45,6 @@ export function Dialog(props: DialogProps) {
       dialog?.close()
     }
   }, [])
-  const submit = async (form: HTMLFormElement) => {
-    setBusy(true)
-    setRefusal(undefined)
-    clearFields(form)
-    try {
-      await onSubmit?.(new FormData(form))
-    } catch (failure) {
-      const error = failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure))
-      setRefusal({ error, unplaced: showAtFields(form, error.fields) })
-    } finally {
-      setBusy(false)
-    }
-  }
   return (
     <dialog
       ref={element}
@@ -73,40 +56,45 @@ export function Dialog(props: DialogProps) {
       }}
     >
       <form
+        ref={checked.form}
+        noValidate
         onInput={guard.noteInput}
         onSubmit={(event) => {
           event.preventDefault()
           if (isDone) onClose()
-          else void submit(event.currentTarget)
+          else void checked.submit()
         }}
       >
         <h2>{title}</h2>
         {children}
-        {refusal ? <Refusal {...refusal} /> : null}
+        {checked.refusal}
         {guard.isWarned ? (
           <p class="notice" role="status">
-            Press Escape again to discard what you typed.
+            Press Escape again to discard your changes.
           </p>
         ) : null}
-        <Footer {...{ submitLabel, danger, closeLabel, isDone, busy, onClose }} onSubmit={submit} />
+        <Footer
+          {...{ submitLabel, danger, closeLabel, isDone, busy: checked.busy, onClose }}
+          onSubmit={checked.submit}
+        />
       </form>
     </dialog>
   )
 }
 
-/** Whether a text field was changed, and whether the person was told that a second Escape discards it. */
-function useTypedText() {
-  const isTyped = useRef(false)
+/** Whether a field was changed, and whether the person was told that a second Escape discards it. */
+function useEntered() {
+  const isEntered = useRef(false)
   const [isWarned, setWarned] = useState(false)
   return {
     isWarned,
-    noteInput: ({ target }: Event) => {
-      isTyped.current ||= (target as HTMLElement).matches(typedFields)
+    noteInput: () => {
+      isEntered.current = true
       setWarned(false)
     },
     /** True once: the first Escape warns, the second one closes. */
     keepsOpen: () => {
-      if (!isTyped.current || isWarned) return false
+      if (!isEntered.current || isWarned) return false
       setWarned(true)
       return true
     },
@@ -120,18 +108,13 @@ type FooterProps = {
   isDone: boolean
   busy: boolean
   onClose: () => void
-  onSubmit: (form: HTMLFormElement) => Promise<void>
+  onSubmit: () => Promise<void>
 }
 
 const Footer = ({ submitLabel, danger, closeLabel, isDone, busy, onClose, onSubmit }: FooterProps) => (
   <footer>
     {isDone && submitLabel !== undefined ? (
-      <button
-        type="button"
-        class="button"
-        disabled={busy}
-        onClick={({ currentTarget: { form } }) => form?.reportValidity() && void onSubmit(form)}
-      >
+      <button type="button" class="button" disabled={busy} onClick={() => void onSubmit()}>
         {submitLabel}
       </button>
     ) : (
@@ -150,26 +133,3 @@ const Footer = ({ submitLabel, danger, closeLabel, isDone, busy, onClose, onSubm
     )}
   </footer>
 )
-
-/** `unplaced`: what is wrong with no field of the form. */
-type RefusalProps = { error: ApiError; unplaced: ApiError['fields'] }
-
-/** Why the form was refused, unless its fields say it. The message of an error with a single field already contains it. */
-function Refusal({ error, unplaced }: RefusalProps) {
-  const isAtFields = error.fields.length > 0 && unplaced.length === 0
-  const unsaid = unplaced.filter(({ detail }) => !error.message.includes(detail))
-  return (
-    <div class="notice bad" role="alert">
-      {isAtFields ? 'Nothing was saved. Correct the marked fields.' : error.message}
-      {unsaid.length > 0 ? (
-        <ul>
-          {unsaid.map((field) => (
-            <li key={field.pointer}>
-              {field.pointer}: {field.detail}
-            </li>
-          ))}
-        </ul>
-      ) : null}
-    </div>
-  )
-}

@@ -1,71 +1,117 @@
-import type { ApiError } from '../api/client.ts'
+import { ApiError } from '../api/client.ts'
+import { type CheckedField, faultOf } from './field-checks.ts'
 
 type Fault = ApiError['fields'][number]
 
 const mark = 'field-error'
 let marks = 0
 
+/** The members that conflicts of these codes are about. */
+const memberOfCode: Record<string, string> = {
+  serial_taken: 'serial',
+  group_name_taken: 'name',
+  firmware_taken: 'sha256',
+}
+
+/** A refusal by the page itself, which the form shows at the field of this member. */
+export const faultAt = (member: string, detail: string): ApiError =>
+  new ApiError(0, 'invalid', detail, null, [{ pointer: member, code: 'custom', detail }])
+
+/** What an error says about members of the request. */
+export function faultsOf({ code, message, fields }: ApiError): Fault[] {
+  const member = memberOfCode[code]
+  return fields.length === 0 && member ? [{ pointer: member, code, detail: message }] : fields
+}
+
 /**
  * Puts what is wrong with a form at its fields, and the focus into the first of them. A field belongs to a member of the request
- * that has its name, or the name in `data-member`; `data-empty` is what an empty field says. What is wrong goes away when the
- * field changes. Returns the faults that belong to no field.
+ * that has its name, or the name or path in `data-member`; `data-empty` is what an empty field says. What is wrong goes away when
+ * the field changes. Returns the faults that belong to no field.
  */
 export function showAtFields(form: HTMLElement, faults: readonly Fault[]): Fault[] {
   clearFields(form)
-  const unplaced: Fault[] = []
-  let first: HTMLElement | undefined
-  for (const fault of faults) {
+  const unplaced = faults.filter((fault) => {
     const control = controlOf(form, fault.pointer)
-    if (!control) {
-      unplaced.push(fault)
-      continue
-    }
-    markField(control, fault)
-    first ??= control
-  }
-  focusable(first)?.focus()
+    if (control) markField(control, sentenceOf(control, fault))
+    return !control
+  })
+  focusFirst(form)
   return unplaced
 }
 
-/** Takes away what `showAtFields` put at the fields. */
-export function clearFields(form: HTMLElement): void {
-  for (const control of form.querySelectorAll('[aria-invalid]')) unmarkField(control as HTMLElement)
+/** Checks the fields of a form as the browser does, and says at each what is wrong. Returns whether all are right. */
+export function checkFields(form: HTMLFormElement): boolean {
+  clearFields(form)
+  for (const element of form.elements) {
+    if (!(element instanceof HTMLElement) || !('willValidate' in element) || !element.willValidate) continue
+    const sentence = faultOf(element as unknown as CheckedField)
+    if (sentence !== undefined) markField(element, sentence)
+  }
+  return !focusFirst(form)
 }
 
-/** The field of a member: `/channels/emails/0` is about `emails`, or else about `channels`. */
+/** Takes away what was put at the fields. */
+export function clearFields(form: HTMLElement): void {
+  for (const control of form.querySelectorAll<HTMLElement>('[aria-invalid="true"]'))
+    if ((control.getAttribute('aria-describedby') ?? '').split(' ').some(isMark)) clearField(control)
+}
+
+/** Takes away what was put at one field. */
+export function clearField(control: HTMLElement): void {
+  const described = (control.getAttribute('aria-describedby') ?? '').split(' ')
+  for (const id of described.filter(isMark)) document.getElementById(id)?.remove()
+  control.removeAttribute('aria-invalid')
+  const others = described.filter((id) => id !== '' && !isMark(id))
+  if (others.length > 0) control.setAttribute('aria-describedby', others.join(' '))
+  else control.removeAttribute('aria-describedby')
+}
+
+const isMark = (id: string): boolean => id.startsWith(`${mark}-`)
+
+/** The field of a member: `/channels/emails/0` is about `channels/emails/0`, or else about `emails`, or about `channels`. */
 function controlOf(form: HTMLElement, pointer: string): HTMLElement | undefined {
-  const members = pointer.split('/').filter((part) => part !== '' && !/^\d+$/.test(part))
-  for (const member of members.reverse()) {
-    const name = CSS.escape(member)
-    const found = form.querySelector<HTMLElement>(`[data-member="${name}"], [name="${name}"]`)
-    if (found && found.offsetParent !== null) return found
+  const parts = pointer.split('/').filter(Boolean)
+  for (let length = parts.length; length > 0; length -= 1) {
+    const found = namedControl(form, parts.slice(0, length).join('/')) ?? namedControl(form, parts[length - 1] ?? '')
+    if (found) return found
   }
   return undefined
 }
 
-function markField(control: HTMLElement, { detail, code }: Fault): void {
-  if (control.hasAttribute('aria-invalid')) return
+function namedControl(form: HTMLElement, name: string): HTMLElement | undefined {
+  const escaped = CSS.escape(name)
+  return [...form.querySelectorAll<HTMLElement>(`[data-member="${escaped}"], [name="${escaped}"]`)].find(
+    ({ offsetParent }) => offsetParent !== null,
+  )
+}
+
+function sentenceOf(control: HTMLElement, { code, detail }: Fault): string {
+  const isEmpty = code === 'too_small' || code === 'invalid_type'
+  return (isEmpty ? control.dataset.empty : undefined) ?? detail
+}
+
+function markField(control: HTMLElement, sentence: string): void {
+  if (control.getAttribute('aria-invalid') === 'true') return
   const message = document.createElement('span')
   marks += 1
   message.id = `${mark}-${marks}`
   message.className = mark
-  const isEmpty = code === 'too_small' || code === 'invalid_type'
-  message.textContent = (isEmpty ? control.dataset.empty : undefined) ?? detail
+  message.textContent = sentence
   // Last in its field, where the page itself adds nothing.
-  const field = control.closest('.field') ?? control.parentElement
+  const field = control.matches('fieldset') ? control : (control.closest('.field') ?? control.parentElement)
   // It describes the field, and is no part of its name.
   if (field?.matches('label')) message.ariaHidden = 'true'
   field?.append(message)
   control.setAttribute('aria-invalid', 'true')
-  control.setAttribute('aria-describedby', message.id)
-  control.addEventListener('input', () => unmarkField(control), { once: true })
+  const described = control.getAttribute('aria-describedby')
+  control.setAttribute('aria-describedby', described ? `${described} ${message.id}` : message.id)
+  control.addEventListener('input', () => clearField(control), { once: true })
 }
 
-function unmarkField(control: HTMLElement): void {
-  document.getElementById(control.getAttribute('aria-describedby') ?? '')?.remove()
-  control.removeAttribute('aria-invalid')
-  control.removeAttribute('aria-describedby')
+/** Focuses the first field that has an error. Returns whether there is one. */
+function focusFirst(form: HTMLElement): boolean {
+  const first = form.querySelector<HTMLElement>('[aria-invalid="true"]')
+  const target = first?.matches('fieldset, div') ? first.querySelector<HTMLElement>('input, select, button') : first
+  target?.focus()
+  return first !== null
 }
-
-const focusable = (control: HTMLElement | undefined): HTMLElement | null | undefined =>
-  control?.matches('fieldset') ? control.querySelector<HTMLElement>('input, select') : control

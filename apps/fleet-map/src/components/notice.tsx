@@ -1,7 +1,7 @@
 /** Shows an error message; nothing when there is none. */
-export const FailureNotice = ({ reason }: { reason: string | undefined }) =>
+export const FailureNotice = ({ reason, id }: { reason: string | undefined; id?: string }) =>
   reason ? (
-    <div class="notice bad" role="alert">
+    <div id={id} class="notice bad" role="alert">
       {reason}
     </div>
   ) : null

@@ -55,6 +55,25 @@ function nameIn(settings: Settings, [section, ...names]: KnownSetting['path']): 
   return names.find((name) => isObject(inner) && name in inner) ?? names[0] ?? ''
 }
 
+/** What is wrong with a setting, as the service would say it. */
+type SettingFault = { pointer: string; code: string; detail: string }
+
+/** The place of a setting in the body of a request, without the slash that a JSON pointer begins with. */
+export const memberOf = (settings: Settings, path: KnownSetting['path']): string =>
+  `settings/${path[0]}/${nameIn(settings, path)}`
+
+/** Finds texts that do not have the format of their setting. A text with a variable gets its value later, so it is not checked. */
+export function settingFaults(settings: Settings): SettingFault[] {
+  return knownSections.flatMap((section) =>
+    section.settings.flatMap(({ path, format }) => {
+      const value = readSetting(settings, path)
+      const text = isObject(value) ? value.$secret : value
+      if (!format || typeof text !== 'string' || text.includes('${') || format.pattern.test(text)) return []
+      return [{ pointer: memberOf(settings, path), code: 'format', detail: format.about }]
+    }),
+  )
+}
+
 export function readSetting(settings: Settings, path: KnownSetting['path']): unknown {
   const inner = settings[path[0]]
   return isObject(inner) ? inner[nameIn(settings, path)] : undefined

@@ -36,7 +36,12 @@ export function ChannelDialog({ title, channel, onClose, onSave }: ChannelDialog
       {channel ? null : (
         <label class="field">
           <span>Service</span>
-          <select class="input" value={kind} onChange={(event) => setKind(event.currentTarget.value as ChatKind)}>
+          <select
+            class="input"
+            name="kind"
+            value={kind}
+            onChange={(event) => setKind(event.currentTarget.value as ChatKind)}
+          >
             {Object.entries(chatKindLabels).map(([value, label]) => (
               <option key={value} value={value}>
                 {label}

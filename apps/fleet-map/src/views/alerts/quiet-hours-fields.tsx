@@ -11,10 +11,10 @@ const here = Intl.DateTimeFormat().resolvedOptions().timeZone
 /** The hours in which e-mail waits. */
 export function QuietHoursFields({ quietHours }: { quietHours: QuietHours | null }) {
   const [isOn, setOn] = useState(quietHours !== null)
-  const time = (name: string, label: string, value: string) => (
+  const time = (name: string, member: string, label: string, value: string) => (
     <label class="field">
       <span>{label}</span>
-      <input class="input" type="time" name={name} required defaultValue={value} />
+      <input class="input" type="time" name={name} data-member={member} required defaultValue={value} />
     </label>
   )
   return (
@@ -29,8 +29,8 @@ export function QuietHoursFields({ quietHours }: { quietHours: QuietHours | null
       {isOn ? (
         <>
           <div class="triple">
-            {time('quietFrom', 'From', quietHours?.from ?? '22:00')}
-            {time('quietTo', 'To', quietHours?.to ?? '06:00')}
+            {time('quietFrom', 'quietHours/from', 'From', quietHours?.from ?? '22:00')}
+            {time('quietTo', 'quietHours/to', 'To', quietHours?.to ?? '06:00')}
             <label class="field">
               <span>Time zone</span>
               <input
@@ -47,7 +47,7 @@ export function QuietHoursFields({ quietHours }: { quietHours: QuietHours | null
               </datalist>
             </label>
           </div>
-          <fieldset class={`plain ${css.days}`}>
+          <fieldset class={`plain ${css.days}`} data-member="quietHours/days">
             <legend class="label">Days on which they begin</legend>
             {weekdays.map((day) => (
               <label key={day} class="choice">

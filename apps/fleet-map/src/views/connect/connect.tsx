@@ -1,8 +1,6 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { post } from '../../api/client.ts'
-import { useAction } from '../../components/action.ts'
-import { fieldsOf } from '../../components/form.ts'
-import { FailureNotice } from '../../components/notice.tsx'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { caller, holds, homeOrganizationId } from '../../state/session.ts'
 import { WithoutOrganization } from '../shell/shell.tsx'
 import css from './connect.module.css'
@@ -67,26 +65,22 @@ function Steps({ org }: { org: string }) {
 const newSerial = () => `router-${crypto.getRandomValues(new Uint16Array(1))[0]?.toString(16).padStart(4, '0')}`
 
 function KeyForm({ org, onCreated }: { org: string; onCreated: (router: NewRouter) => void }) {
-  const form = useRef<HTMLFormElement>(null)
-  const { busy, failure, run } = useAction()
   const [serial] = useState(newSerial)
-  const create = (event: Event) => {
-    event.preventDefault()
-    void run(async () => {
-      const { serial: chosen = '', model = '' } = fieldsOf(form.current)
-      const body = {
-        name: `Connect ${chosen}`,
-        autoCreate: true,
-        models: [model],
-        maxDevices: 1,
-        expiresAt: new Date(Date.now() + keyLifetimeMs).toISOString(),
-      }
-      const { key } = await post(`/orgs/${org}/enrollment-keys`, { body })
-      onCreated({ serial: chosen, model, enrollmentKey: key })
-    })
-  }
+  const checked = useChecked(async (form) => {
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    const [chosen, model] = [text('serial'), text('model')]
+    const body = {
+      name: `Connect ${chosen}`,
+      autoCreate: true,
+      models: [model],
+      maxDevices: 1,
+      expiresAt: new Date(Date.now() + keyLifetimeMs).toISOString(),
+    }
+    const { key } = await post(`/orgs/${org}/enrollment-keys`, { body })
+    onCreated({ serial: chosen, model, enrollmentKey: key })
+  })
   return (
-    <form ref={form} class={css.stepForm} onSubmit={create}>
+    <CheckedForm checked={checked} class={css.stepForm}>
       <label class="field">
         <span>Serial number</span>
         {/* Without quotes and spaces, the serial needs no escapes in the command. */}
@@ -97,7 +91,7 @@ function KeyForm({ org, onCreated }: { org: string; onCreated: (router: NewRoute
           minLength={2}
           maxLength={64}
           pattern="[A-Za-z0-9._\-]+"
-          title="Letters, digits, dots, hyphens and underscores"
+          title="Use letters, digits, dots, hyphens and underscores only."
           defaultValue={serial}
         />
       </label>
@@ -106,17 +100,18 @@ function KeyForm({ org, onCreated }: { org: string; onCreated: (router: NewRoute
         <input
           class="input"
           name="model"
+          data-member="models"
           required
           maxLength={100}
           pattern="[A-Za-z0-9._\-]+"
-          title="Letters, digits, dots, hyphens and underscores"
+          title="Use letters, digits, dots, hyphens and underscores only."
           defaultValue="router"
         />
       </label>
-      <button type="submit" class="button primary" disabled={busy}>
+      <button type="submit" class="button primary" disabled={checked.busy}>
         Create key
       </button>
-      <FailureNotice reason={failure} />
-    </form>
+      {checked.refusal}
+    </CheckedForm>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { ApiError, all, post } from '../../api/client.ts'
+import { all, post } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { faultAt } from '../../components/field-errors.ts'
 import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { wordsOf } from '../../components/words.ts'
@@ -36,7 +37,7 @@ export function BulkTags({
           add: wordsOf(String(form.get('add'))),
           remove: wordsOf(String(form.get('remove'))),
         }
-        if (body.add.length + body.remove.length === 0) throw new ApiError(0, 'no_tags', 'Enter at least one tag.')
+        if (body.add.length + body.remove.length === 0) throw faultAt('add', 'Enter at least one tag.')
         setReport(await post(`/orgs/${organizationId}/device-tags`, { body }))
         onChanged()
       }}

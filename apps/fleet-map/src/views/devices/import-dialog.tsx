@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { decodeFile } from '#client/file-encoding'
-import { ApiError, post } from '../../api/client.ts'
+import { post } from '../../api/client.ts'
 import type { AnswerOf, Operation } from '../../api/operations.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { faultAt } from '../../components/field-errors.ts'
 import { count } from '../../components/format.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { OrganizationPicker } from '../shell/shell.tsx'
@@ -30,7 +31,7 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
       onClose={onClose}
       onSubmit={async (form) => {
         const file = form.get('file')
-        if (!(file instanceof File) || file.size === 0) throw new ApiError(0, 'no_file', 'Choose a CSV file first.')
+        if (!(file instanceof File) || file.size === 0) throw faultAt('file', 'Choose a CSV file first.')
         setReport(undefined)
         const { text, example } = decodeFile(new Uint8Array(await file.arrayBuffer()))
         const isConfirmed = guessed?.key === keyOf(file)

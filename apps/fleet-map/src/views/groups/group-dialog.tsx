@@ -29,11 +29,11 @@ export function GroupDialog({ title, submitLabel, group, onClose, onSave }: Grou
     >
       <label class="field">
         <span>Name</span>
-        <input ref={name} class="input" required maxLength={200} defaultValue={group?.name ?? ''} />
+        <input ref={name} class="input" name="name" required maxLength={200} defaultValue={group?.name ?? ''} />
       </label>
       <label class="field">
         <span>Smart tags, separated by commas</span>
-        <input ref={tags} class="input" defaultValue={group?.smartTags.join(', ') ?? ''} />
+        <input ref={tags} class="input" name="smartTags" defaultValue={group?.smartTags.join(', ') ?? ''} />
         <span class="hint">Devices with any of these tags belong to the group.</span>
       </label>
     </Dialog>

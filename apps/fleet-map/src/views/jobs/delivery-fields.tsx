@@ -72,6 +72,7 @@ export function DeliveryFields({ moment, onChange }: DeliveryFieldsProps) {
             <input
               class="input"
               type="datetime-local"
+              data-member="latestAt"
               value={latestAt}
               onInput={(event) => change({ latestAt: event.currentTarget.value })}
             />

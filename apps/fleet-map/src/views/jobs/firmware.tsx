@@ -104,6 +104,7 @@ function AddFirmware({ org, onClose, onDone }: { org: string; onClose: () => voi
   const [image, setImage] = useState({ version: '', url: '', sha256: '', size: '', models: '', notes: '' })
   const field = (name: keyof typeof image) => ({
     class: 'input',
+    name: name === 'size' ? 'sizeBytes' : name,
     value: image[name],
     onInput: (event: { currentTarget: HTMLInputElement }) => setImage({ ...image, [name]: event.currentTarget.value }),
   })
@@ -135,7 +136,12 @@ function AddFirmware({ org, onClose, onDone }: { org: string; onClose: () => voi
       </label>
       <label class="field">
         <span>SHA-256</span>
-        <input {...field('sha256')} required pattern="\s*[0-9a-fA-F]{64}\s*" title="64 hexadecimal digits" />
+        <input
+          {...field('sha256')}
+          required
+          pattern="\s*[0-9a-fA-F]{64}\s*"
+          title="A SHA-256 checksum has 64 hexadecimal digits."
+        />
       </label>
       <label class="field">
         <span>Size in bytes (optional)</span>

@@ -1,7 +1,9 @@
-import { useState } from 'preact/hooks'
-import { all, dryRun, post } from '../../api/client.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, all, dryRun, post } from '../../api/client.ts'
 import type { ConfigProfile, FirmwareImage, JobBatchPlan } from '../../api/schemas.ts'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { faultAt } from '../../components/field-errors.ts'
 import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -52,13 +54,16 @@ export function NewJob({ org }: { org: string }) {
   const chosenProfile = profiles.value?.find(({ id }) => id === profile)
   const chosenImage = images.value?.find(({ id }) => id === image)
   const { total } = target
-  const lacks =
-    (kind === 'apply_config' && profiles.value?.length === 0 && 'There is no config profile yet.') ||
-    (kind === 'firmware_update' && images.value?.length === 0 && 'The catalogue has no firmware yet.') ||
-    (target.kind === 'group' && target.groups?.length === 0 && 'There is no group yet.') ||
-    ''
+  const lacks = lacksOf(kind, { profiles: profiles.value, images: images.value }, target)
   const content = kind === 'apply_config' ? chosenProfile : kind === 'firmware_update' ? chosenImage : 'none'
-  const isReady = kind !== undefined && content !== undefined && total > 0 && lacks === ''
+  const checked = useChecked(() => {
+    if (lacks) throw faultAt('', lacks)
+    if (total === 0) throw emptyTarget(target)
+    if (timing.hasWindow && timing.days.length === 0) throw faultAt('days', 'Choose at least one day.')
+    setAsking(true)
+  })
+  const isReady = kind !== undefined && content !== undefined && total > 0
+  const refuse = useRefusal(checked.refuse)
 
   const request = (chosen: Kind): NewBatch => ({
     ...{ org, kind: chosen, profileId: chosenProfile?.id, imageId: chosenImage?.id },
@@ -70,14 +75,7 @@ export function NewJob({ org }: { org: string }) {
   }
   return (
     <>
-      <form
-        class={css.jobForm}
-        onSubmit={(event) => {
-          event.preventDefault()
-          setAsking(true)
-        }}
-        aria-label="New job"
-      >
+      <CheckedForm checked={checked} class={css.jobForm} label="New job">
         <div class="page-head">
           <h1>
             <a href={linkTo('jobs')}>Jobs</a> / New job
@@ -97,8 +95,9 @@ export function NewJob({ org }: { org: string }) {
         <ScheduleFields timing={timing} onChange={setTiming} />
         <DeliveryFields moment={moment} onChange={setMoment} />
         <RolloutFields pace={pace} total={total} onChange={setPace} />
-        <Footer label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`} canCreate={isReady} />
-      </form>
+        {checked.refusal}
+        <Footer label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`} />
+      </CheckedForm>
       {isAsking && isReady ? (
         <Confirmation
           title={askText[kind](
@@ -110,11 +109,42 @@ export function NewJob({ org }: { org: string }) {
           waits={moment.when !== ''}
           request={request(kind)}
           onClose={() => setAsking(false)}
+          onRefused={(error) => {
+            setAsking(false)
+            refuse(error)
+          }}
           onConfirm={create}
         />
       ) : null}
     </>
   )
+}
+
+/** What the organization has nothing of; '' if nothing is missing. */
+const lacksOf = (
+  kind: Kind | undefined,
+  { profiles, images }: Pick<ContentFieldsProps, 'profiles' | 'images'>,
+  target: Target,
+): string =>
+  (kind === 'apply_config' && profiles?.length === 0 && 'There is no config profile yet.') ||
+  (kind === 'firmware_update' && images?.length === 0 && 'The catalogue has no firmware yet.') ||
+  (target.kind === 'group' && target.groups?.length === 0 && 'There is no group yet.') ||
+  ''
+
+/** Shows a refusal once the confirmation is closed: the focus cannot go to the fields below it. */
+function useRefusal(refuse: (error: ApiError) => void) {
+  const [refused, setRefused] = useState<ApiError>()
+  useEffect(() => {
+    if (refused) refuse(refused)
+  }, [refused])
+  return setRefused
+}
+
+const emptyTarget = ({ kind, group }: Target): ApiError => {
+  if (kind === 'devices') return faultAt('deviceIds', 'Choose at least one device.')
+  return kind === 'group' && group
+    ? faultAt('groupId', 'This group has no devices.')
+    : faultAt('', 'No device matches the filter.')
 }
 
 type ContentFieldsProps = {
@@ -128,9 +158,29 @@ type ContentFieldsProps = {
 /** Chooses the profile or the image of a job that carries one. */
 function ContentFields({ kind, profiles, images, profile, image }: ContentFieldsProps) {
   if (kind === 'apply_config' && profiles?.length)
-    return <ContentField label="Profile" name="profile" chosen={profile} options={profiles.map(profileOption)} />
+    return (
+      <ContentField
+        key="profile"
+        label="Profile"
+        name="profile"
+        member="profileId"
+        empty="Choose a profile."
+        chosen={profile}
+        options={profiles.map(profileOption)}
+      />
+    )
   if (kind === 'firmware_update' && images?.length)
-    return <ContentField label="Firmware" name="image" chosen={image} options={images.map(imageOption)} />
+    return (
+      <ContentField
+        key="image"
+        label="Firmware"
+        name="image"
+        member="firmwareImageId"
+        empty="Choose a firmware image."
+        chosen={image}
+        options={images.map(imageOption)}
+      />
+    )
   return null
 }
 
@@ -143,15 +193,38 @@ type ConfirmationProps = {
   waits: boolean
   request: NewBatch
   onClose: () => void
+  /** The service refuses members of the request. */
+  onRefused: (error: ApiError) => void
   onConfirm: () => Promise<void>
 }
 
 /** Asks before the batch is created, with what a dry run says about it. */
-function Confirmation({ title, submitLabel, isLater, waits, request, onClose, onConfirm }: ConfirmationProps) {
+function Confirmation({
+  title,
+  submitLabel,
+  isLater,
+  waits,
+  request,
+  onClose,
+  onRefused,
+  onConfirm,
+}: ConfirmationProps) {
   const plan = useResource(JSON.stringify(request), (signal) => planJob(request, signal))
+  const { error } = plan
+  useEffect(() => {
+    if (error && error.fields.length > 0) onRefused(error)
+  }, [error])
+  const confirm = async () => {
+    try {
+      await onConfirm()
+    } catch (failure) {
+      if (!(failure instanceof ApiError && failure.fields.length > 0)) throw failure
+      onRefused(failure)
+    }
+  }
   const begins = isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'
   return (
-    <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={onConfirm}>
+    <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={confirm}>
       <PlannedBatch plan={plan} />
       <p>
         {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when
@@ -161,12 +234,12 @@ function Confirmation({ title, submitLabel, isLater, waits, request, onClose, on
   )
 }
 
-const Footer = ({ label, canCreate }: { label: string; canCreate: boolean }) => (
+const Footer = ({ label }: { label: string }) => (
   <footer>
     <a class="button" href={linkTo('jobs')}>
       Cancel
     </a>
-    <button type="submit" class="button primary" disabled={!canCreate}>
+    <button type="submit" class="button primary">
       {label}
     </button>
   </footer>
@@ -177,6 +250,9 @@ const KindField = ({ kind }: { kind: Kind | undefined }) => (
     <span>Kind</span>
     <select
       class="input"
+      name="kind"
+      required
+      data-empty="Choose what the routers do."
       value={kind ?? ''}
       onChange={(event) => setParams({ new: event.currentTarget.value || 'job' })}
     >
@@ -194,16 +270,22 @@ type ContentFieldProps = {
   label: string
   /** The parameter of the address. */
   name: string
+  /** The member of the request, and what to say when nothing is chosen. */
+  member: string
+  empty: string
   chosen: string | undefined
   options: { id: string; text: string }[]
 }
 
 /** Chooses what the jobs carry: a profile or an image. */
-const ContentField = ({ label, name, chosen, options }: ContentFieldProps) => (
+const ContentField = ({ label, name, member, empty, chosen, options }: ContentFieldProps) => (
   <label class="field">
     <span>{label}</span>
     <select
       class="input"
+      data-member={member}
+      required
+      data-empty={empty}
       value={chosen ?? ''}
       onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}
     >

@@ -90,6 +90,7 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
           <FailureFields pace={pace} change={change} />
           <NumberField
             label="Wait between stages, in minutes"
+            member="stageWaitMinutes"
             max={10_080}
             placeholder="No wait"
             value={pace.waitMinutes}
@@ -107,6 +108,7 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
       ) : null}
       <NumberField
         label="Devices per minute"
+        member="maxPerMinute"
         max={100_000}
         placeholder="No limit"
         value={pace.maxPerMinute}
@@ -133,6 +135,7 @@ function StageFields({ pace, change }: PaceProps) {
               required
               min={1}
               max={stage.unit === 'percent' ? 99 : 100_000}
+              data-member={`rollout/stages/${index}`}
               aria-label={`Size of stage ${index + 1}`}
               value={stage.size}
               onInput={(event) => changeStage(index, { size: event.currentTarget.value })}
@@ -192,6 +195,7 @@ const FailureFields = ({ pace, change }: PaceProps) => (
     {pace.onFailures === 'continue' ? null : (
       <NumberField
         label="Limit (% of the devices so far)"
+        member={pace.onFailures === 'pause' ? 'pauseWhenFailedPct' : 'abortWhenFailedPct'}
         required
         max={100}
         value={pace.failedPct}
@@ -203,6 +207,8 @@ const FailureFields = ({ pace, change }: PaceProps) => (
 
 type NumberFieldProps = {
   label: string
+  /** The member of the request. */
+  member: string
   max: number
   value: string
   placeholder?: string
@@ -210,9 +216,16 @@ type NumberFieldProps = {
   onInput: (value: string) => void
 }
 
-const NumberField = ({ label, onInput, ...input }: NumberFieldProps) => (
+const NumberField = ({ label, member, onInput, ...input }: NumberFieldProps) => (
   <label class="field">
     <span>{label}</span>
-    <input class="input" type="number" min={1} {...input} onInput={(event) => onInput(event.currentTarget.value)} />
+    <input
+      class="input"
+      type="number"
+      min={1}
+      data-member={member}
+      {...input}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
   </label>
 )

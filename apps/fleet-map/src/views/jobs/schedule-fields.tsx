@@ -46,6 +46,7 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
         <input
           class="input"
           type="datetime-local"
+          data-member="schedule/startAt"
           value={timing.startAt}
           onInput={(event) => change({ startAt: event.currentTarget.value })}
         />
@@ -66,6 +67,7 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
               <input
                 class="input"
                 type="time"
+                data-member="window/from"
                 required
                 value={timing.from}
                 onInput={(event) => change({ from: event.currentTarget.value })}
@@ -76,13 +78,14 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
               <input
                 class="input"
                 type="time"
+                data-member="window/to"
                 required
                 value={timing.to}
                 onInput={(event) => change({ to: event.currentTarget.value })}
               />
             </label>
           </div>
-          <fieldset class={`plain ${css.checks}`}>
+          <fieldset class={`plain ${css.checks}`} data-member="days" data-empty="Choose at least one day.">
             <legend class="label">Days</legend>
             {days.map((day) => (
               <label key={day} class="choice">

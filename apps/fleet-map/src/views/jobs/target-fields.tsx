@@ -89,6 +89,9 @@ export function TargetFields({ org, target }: { org: string; target: Target }) {
           <span>Group</span>
           <select
             class="input"
+            name="groupId"
+            required
+            data-empty="Choose a group."
             value={group?.id ?? ''}
             onChange={(event) => setParams({ group: event.currentTarget.value }, { replace: true })}
           >

@@ -109,7 +109,7 @@ function SaveDialog({ org, onClose, onSaved }: SaveDialogProps) {
     >
       <label class="field">
         <span>Name</span>
-        <input ref={name} class="input" required maxLength={100} />
+        <input ref={name} class="input" name="name" required maxLength={100} />
       </label>
       {holds(org, 'org:write') ? (
         <label class="choice">

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { FieldFault, faultProps } from '../../components/field-fault.tsx'
 import { place, setParams } from '../../state/url.ts'
 import css from './map.module.css'
 
@@ -65,7 +66,10 @@ const isInOrder = ({ from, to }: Range): boolean => from !== '' && to !== '' && 
 function CustomRange(applied: Range) {
   const [typed, setTyped] = useState<Range | null>(null)
   const { from, to } = typed ?? applied
-  const isWrong = from !== '' && to !== '' && from >= to
+  const fault = {
+    id: 'time-range-fault',
+    text: from !== '' && to !== '' && from >= to ? 'The end must be after the start.' : undefined,
+  }
   const type = (next: Range) => {
     setTyped(isInOrder(next) ? null : next)
     if (isInOrder(next)) setParams({ from: isoOf(next.from), to: isoOf(next.to), t: null })
@@ -81,21 +85,20 @@ function CustomRange(applied: Range) {
           onChange={(event) => type({ from: event.currentTarget.value, to })}
         />
       </label>
-      <label class="field">
-        <span>To</span>
+      <div class="field">
+        <label class="label" for="time-range-end">
+          To
+        </label>
         <input
+          id="time-range-end"
           class="input"
           type="datetime-local"
           value={to}
-          aria-invalid={isWrong}
+          {...faultProps(fault)}
           onChange={(event) => type({ from, to: event.currentTarget.value })}
         />
-      </label>
-      {isWrong ? (
-        <p class="hint" role="alert">
-          The end must be after the start.
-        </p>
-      ) : null}
+        <FieldFault {...fault} />
+      </div>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { FieldFault, faultProps } from '../../components/field-fault.tsx'
 import { plural } from '../../components/format.ts'
-import { FailureNotice } from '../../components/notice.tsx'
 import type { LonLat } from '../../route/geometry.ts'
 import { cornersText, readCorners } from './area-text.ts'
 import { addPointTo, type Draft, emptyDraft, finishOf, undoPointOf } from './draft.ts'
@@ -108,9 +108,14 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
           Clear
         </button>
       </div>
-      <label class="field">
-        <span>Corners: latitude, longitude on each line, or GeoJSON</span>
+      <div class="field">
+        <label class="label" for="corners">
+          Corners: latitude, longitude on each line, or GeoJSON
+        </label>
         <textarea
+          id="corners"
+          data-member="area"
+          {...faultProps({ id: 'corners-fault', text: fault })}
           class={`input ${css.corners}`}
           rows={5}
           spellcheck={false}
@@ -118,8 +123,8 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
           onInput={(event) => read(event.currentTarget.value)}
           onBlur={() => fault === undefined && setTyped(undefined)}
         />
-      </label>
-      <FailureNotice reason={fault} />
+        <FieldFault id="corners-fault" text={fault} />
+      </div>
     </>
   )
 }
@@ -143,10 +148,25 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
         </p>
       ) : null}
       <div class="triple">
-        <NumberField label="Latitude" value={lat} min={-90} max={90} onChange={(next) => read({ lat: next })} />
-        <NumberField label="Longitude" value={lon} min={-180} max={180} onChange={(next) => read({ lon: next })} />
+        <NumberField
+          label="Latitude"
+          name="lat"
+          value={lat}
+          min={-90}
+          max={90}
+          onChange={(next) => read({ lat: next })}
+        />
+        <NumberField
+          label="Longitude"
+          name="lon"
+          value={lon}
+          min={-180}
+          max={180}
+          onChange={(next) => read({ lon: next })}
+        />
         <NumberField
           label="Radius (m)"
+          name="radiusM"
           value={draft.radiusM}
           min={10}
           max={100_000}
@@ -166,6 +186,7 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
 
 type NumberFieldProps = {
   label: string
+  name: string
   value: number | undefined
   min: number
   max: number
@@ -173,7 +194,7 @@ type NumberFieldProps = {
 }
 
 /** A field for a number. Keeps what is typed while it is not a number yet, such as the point of "51.95". */
-function NumberField({ label, value, min, max, onChange }: NumberFieldProps) {
+function NumberField({ label, name, value, min, max, onChange }: NumberFieldProps) {
   const [typed, setTyped] = useState<{ text: string; value: number | undefined }>()
   const read = ({ value: text, valueAsNumber: next }: HTMLInputElement) => {
     setTyped({ text, value: Number.isFinite(next) ? next : value })
@@ -185,6 +206,7 @@ function NumberField({ label, value, min, max, onChange }: NumberFieldProps) {
       <input
         class="input"
         type="number"
+        name={name}
         required
         step="any"
         min={min}

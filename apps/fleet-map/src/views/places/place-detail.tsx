@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ApiError, get, patch, post, remove } from '../../api/client.ts'
 import type { Place } from '../../api/schemas.ts'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
-import { FailureNotice } from '../../components/notice.tsx'
+import { clearField, faultAt } from '../../components/field-errors.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -49,19 +50,17 @@ type PlaceEditorProps = { org: string; place?: Entity<Place>; reload?: () => voi
 function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const [draft, setDraft] = useState(place ? draftOf(place.value.area) : emptyDraft)
   const [centre, setCentre] = useState<LonLat>([0, 0])
-  const [failure, setFailure] = useState<ApiError>()
-  const [isSaving, setSaving] = useState(false)
+  const [hasConflict, setConflict] = useState(false)
   const [isDeleting, setDeleting] = useState(false)
   const [isSaved, setSaved] = useState(false)
   const fleet = useFleetBox(org)
   useTitle(place?.value.name ?? 'New place')
   const area = areaOf(draft)
   const path = `/orgs/${org}/places` as const
-  const save = async (form: FormData) => {
-    if (!area) return
-    setFailure(undefined)
+  const checked = useChecked(async (form) => {
+    setConflict(false)
     setSaved(false)
-    setSaving(true)
+    if (!area) throw faultAt('area', 'An area has at least three corners. Click them on the map, or enter them here.')
     const body = { name: String(form.get('name')).trim(), tags: wordsOf(String(form.get('tags'))), area }
     try {
       if (place) {
@@ -74,42 +73,30 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
         goTo('alerts', { tab: 'places', place: id })
       }
     } catch (error) {
-      setFailure(error instanceof ApiError ? error : new ApiError(0, 'error', String(error)))
-    } finally {
-      setSaving(false)
+      if (!(error instanceof ApiError && error.status === 412 && reload)) throw error
+      setConflict(true)
     }
-  }
+  })
+  useEffect(() => {
+    // Corners are also set by clicks on the map, which are no input of the field.
+    const corners = checked.form.current?.querySelector<HTMLElement>('[data-member="area"]')
+    if (corners && area) clearField(corners)
+  }, [area !== undefined])
   return (
     <div class={css.placeEditor}>
-      <form
-        class={css.placeForm}
-        aria-label="Place"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void save(new FormData(event.currentTarget))
-        }}
-      >
+      <CheckedForm checked={checked} class={css.placeForm} label="Place">
         <NameFields place={place?.value} />
         <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={setDraft} />
-        {failure?.status === 412 && reload ? (
-          <Conflict what="place" onReload={reload} />
-        ) : (
-          <FailureNotice reason={failure?.message} />
-        )}
+        {hasConflict && reload ? <Conflict what="place" onReload={reload} /> : checked.refusal}
         {isSaved ? (
           <p class="notice" role="status">
             Saved.
           </p>
         ) : null}
-        <PlaceActions
-          org={org}
-          place={place?.value}
-          canSave={area !== undefined && !isSaving}
-          onDelete={() => setDeleting(true)}
-        />
+        <PlaceActions org={org} place={place?.value} canSave={!checked.busy} onDelete={() => setDeleting(true)} />
         {place ? <DevicesHere org={org} placeId={place.value.id} /> : null}
         {place ? <OperatorsHere org={org} placeId={place.value.id} /> : null}
-      </form>
+      </CheckedForm>
       <div class={css.placeMap}>
         {place || fleet.value || fleet.error ? (
           <PlaceMap

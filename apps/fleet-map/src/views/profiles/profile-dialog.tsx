@@ -3,6 +3,8 @@ import { ApiError, get, patch, post } from '../../api/client.ts'
 import type { ConfigProfile } from '../../api/schemas.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { faultAt } from '../../components/field-errors.ts'
+import { settingFaults } from '../../state/known-settings.ts'
 import { isObject, mergePatch } from '../../state/profile-settings.ts'
 import { SettingsForm } from './settings-form.tsx'
 
@@ -20,10 +22,17 @@ function parse(text: string): Settings {
   try {
     parsed = JSON.parse(text)
   } catch (error) {
-    throw new ApiError(0, 'json', `Invalid JSON in the settings: ${(error as Error).message}`)
+    throw faultAt('settings', `Invalid JSON in the settings: ${(error as Error).message}`)
   }
-  if (!isObject(parsed)) throw new ApiError(0, 'json', 'The settings must be a JSON object.')
+  if (!isObject(parsed)) throw faultAt('settings', 'The settings must be a JSON object.')
   return parsed
+}
+
+/** Returns settings that the service takes. Throws what the form shows at its fields. */
+function checked(settings: Settings): Settings {
+  const faults = settingFaults(settings)
+  if (faults[0]) throw new ApiError(0, 'invalid', faults[0].detail, null, faults)
+  return settings
 }
 
 function tryParse(text: string): Settings | undefined {
@@ -45,7 +54,7 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
   const settings = tryParse(text)
 
   const save = async () => {
-    const parsed = parse(text)
+    const parsed = checked(parse(text))
     const facts = { name: name.trim(), model: model.trim() || null }
     if (!base) return post(`/orgs/${org}/configs`, { body: { ...facts, settings: parsed } })
     const body: Record<string, unknown> = {}
@@ -84,20 +93,26 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
       {hasConflict ? <Conflict what="profile" onReload={() => void loadCurrent()} /> : null}
       <label class="field">
         <span>Name</span>
-        <input class="input" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} />
+        <input
+          class="input"
+          name="name"
+          required
+          maxLength={200}
+          value={name}
+          onInput={(e) => setName(e.currentTarget.value)}
+        />
       </label>
       <label class="field">
         <span>Model (leave empty for any model)</span>
-        <input class="input" maxLength={200} value={model} onInput={(e) => setModel(e.currentTarget.value)} />
+        <input
+          class="input"
+          name="model"
+          maxLength={200}
+          value={model}
+          onInput={(e) => setModel(e.currentTarget.value)}
+        />
       </label>
-      <div class="segmented" style={{ justifySelf: 'start' }}>
-        <button type="button" aria-pressed={!asJson} disabled={!settings} onClick={() => setAsJson(false)}>
-          Form
-        </button>
-        <button type="button" aria-pressed={asJson} onClick={() => setAsJson(true)}>
-          JSON
-        </button>
-      </div>
+      <FormSwitch asJson={asJson} canShowForm={settings !== undefined} onChange={setAsJson} />
       {asJson || !settings ? (
         <JsonField text={text} onInput={setText} />
       ) : (
@@ -107,12 +122,26 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
   )
 }
 
+type FormSwitchProps = { asJson: boolean; canShowForm: boolean; onChange: (asJson: boolean) => void }
+
+const FormSwitch = ({ asJson, canShowForm, onChange }: FormSwitchProps) => (
+  <div class="segmented" style={{ justifySelf: 'start' }}>
+    <button type="button" aria-pressed={!asJson} disabled={!canShowForm} onClick={() => onChange(false)}>
+      Form
+    </button>
+    <button type="button" aria-pressed={asJson} onClick={() => onChange(true)}>
+      JSON
+    </button>
+  </div>
+)
+
 const JsonField = ({ text, onInput }: { text: string; onInput: (text: string) => void }) => (
   <>
     <label class="field">
       <span>Settings (JSON)</span>
       <textarea
         class="input"
+        name="settings"
         spellcheck={false}
         rows={14}
         value={text}

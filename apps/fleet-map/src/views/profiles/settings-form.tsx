@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type KnownSetting, knownSections, readSetting, writeSetting } from '../../state/known-settings.ts'
+import { type KnownSetting, knownSections, memberOf, readSetting, writeSetting } from '../../state/known-settings.ts'
 import { isObject, isSetSecret, variableOf } from '../../state/profile-settings.ts'
 import css from './profiles.module.css'
 
@@ -17,6 +17,7 @@ export const SettingsForm = ({ settings, onChange }: SettingsFormProps) => (
             key={setting.path.join('.')}
             setting={setting}
             section={title}
+            member={memberOf(settings, setting.path)}
             value={readSetting(settings, setting.path)}
             onChange={(value) => onChange(writeSetting(settings, setting.path, value))}
           />
@@ -29,12 +30,14 @@ export const SettingsForm = ({ settings, onChange }: SettingsFormProps) => (
 type FieldProps = {
   setting: KnownSetting
   section: string
+  /** Where the value stands in the body of the request. */
+  member: string
   value: unknown
   onChange: (value: unknown) => void
 }
 
-function Field({ setting, section, value, onChange }: FieldProps) {
-  const { label, kind, choices = [], min, max, format } = setting
+function Field({ setting, section, member, value, onChange }: FieldProps) {
+  const { label, kind, choices = [], min, max } = setting
   const name = `${section}: ${label}`
   // A secret that is set, or a variable, stays when the reader clears what replaces it.
   const [original] = useState(value)
@@ -49,6 +52,7 @@ function Field({ setting, section, value, onChange }: FieldProps) {
         <select
           class="input"
           aria-label={name}
+          data-member={member}
           value={value === undefined || isObject(value) ? '' : String(value)}
           onChange={({ currentTarget: { value: text } }) =>
             onChange(text === '' ? kept : kind === 'boolean' ? text === 'true' : text)
@@ -68,6 +72,7 @@ function Field({ setting, section, value, onChange }: FieldProps) {
   const input = {
     class: 'input',
     'aria-label': name,
+    'data-member': member,
     autocomplete: 'off',
     value: kind === 'secret' ? newSecret(value) : value === undefined || isObject(value) ? '' : String(value),
     onInput: ({ currentTarget: { value: text } }: { currentTarget: HTMLInputElement }) => {
@@ -84,18 +89,11 @@ function Field({ setting, section, value, onChange }: FieldProps) {
         <input
           {...input}
           type="password"
-          pattern={format?.pattern.source}
-          title={format?.about}
           placeholder={placeholder ?? (kept === undefined ? 'Not set' : 'Set. Enter a new one to replace it')}
         />
       ) : (
         <input {...input} type="text" placeholder={placeholder} />
       )}
-      {format && input.value !== '' && !format.pattern.test(input.value) ? (
-        <span class="hint" role="alert">
-          {format.about}
-        </span>
-      ) : null}
     </div>
   )
 }

@@ -77,8 +77,8 @@ export function RoutePanel({ filter, operators, centre, onShow, onClose }: Route
       </header>
       <section>
         {drawing ? <DrawingHelp points={lines.flat().length} /> : null}
-        <RouteTools centre={centre} onFile={open} />
-        <FailureNotice reason={fileError} />
+        <RouteTools centre={centre} onFile={open} hasFault={fileError !== undefined} />
+        <FailureNotice id="route-file-fault" reason={fileError} />
         {file?.notes.map((note) => (
           <p key={note} class="label" role="status">
             {note}
@@ -100,10 +100,14 @@ export function RoutePanel({ filter, operators, centre, onShow, onClose }: Route
 const titleOf = ({ lines, file }: RouteState, lengthM: number): string =>
   `${file ? `${file.name}, ` : ''}${kilometres(lengthM)}${lines.length > 1 ? ` in ${lines.length} parts` : ''}`
 
-type RouteToolsProps = Pick<RoutePanelProps, 'centre'> & { onFile: (file: File | undefined) => Promise<void> }
+type RouteToolsProps = Pick<RoutePanelProps, 'centre'> & {
+  onFile: (file: File | undefined) => Promise<void>
+  /** The file that was opened cannot be read. */
+  hasFault: boolean
+}
 
 /** The buttons that draw a route or open a file. */
-function RouteTools({ centre, onFile }: RouteToolsProps) {
+function RouteTools({ centre, onFile, hasFault }: RouteToolsProps) {
   const { lines, drawing } = route.value
   return (
     <div class={css.routeTools}>
@@ -140,6 +144,7 @@ function RouteTools({ centre, onFile }: RouteToolsProps) {
           class="visually-hidden"
           type="file"
           aria-label="GPX or GeoJSON file"
+          {...(hasFault ? { 'aria-invalid': true, 'aria-describedby': 'route-file-fault' } : {})}
           accept=".gpx,.geojson,.json,application/gpx+xml,application/geo+json"
           onChange={(event) => {
             void onFile(event.currentTarget.files?.[0])

@@ -12,7 +12,7 @@ const choices = [
 export const ExpiryField = () => (
   <label class="field">
     <span>Expires</span>
-    <select class="input" name="days">
+    <select class="input" name="days" data-member="expiresAt">
       {choices.map(({ days, label }) => (
         <option key={days} value={days}>
           {label}

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { get, put } from '../../api/client.ts'
 import type { MapSettings } from '../../api/schemas.ts'
-import { useAction } from '../../components/action.ts'
-import { FailureNotice } from '../../components/notice.tsx'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { choiceOf, type MapChoice, settingsOf, whoSees } from './map-choice.ts'
@@ -39,24 +38,16 @@ export function MapBackgroundSettings() {
 function MapForm({ stored }: { stored: MapSettings }) {
   const [choice, setChoice] = useState(choiceOf(stored))
   const [isSaved, setSaved] = useState(false)
-  const { busy, failure, run } = useAction()
   const change = (changed: Partial<MapChoice>) => {
     setSaved(false)
     setChoice((before) => ({ ...before, ...changed }))
   }
-  const save = async () => {
+  const checked = useChecked(async () => {
     await put('/map-settings', { body: settingsOf(choice) })
     setSaved(true)
-  }
+  })
   return (
-    <form
-      class="stack"
-      aria-label="Map background"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void run(save)
-      }}
-    >
+    <CheckedForm checked={checked} class="stack" label="Map background">
       <section class="card panel" aria-label="Background">
         {backgrounds.map(({ value, label, about }) => (
           <label key={value} class="choice">
@@ -90,7 +81,7 @@ function MapForm({ stored }: { stored: MapSettings }) {
         {choice.hasSatellite ? <SatelliteFields choice={choice} onChange={change} /> : null}
       </section>
       <p class="label">{whoSees(settingsOf(choice))}</p>
-      <FailureNotice reason={failure} />
+      {checked.refusal}
       {isSaved ? (
         <p class="notice" role="status">
           Saved. A page shows it when it is loaded again.{' '}
@@ -100,11 +91,11 @@ function MapForm({ stored }: { stored: MapSettings }) {
         </p>
       ) : null}
       <div class="toolbar">
-        <button type="submit" class="button primary" disabled={busy}>
+        <button type="submit" class="button primary" disabled={checked.busy}>
           Save
         </button>
       </div>
-    </form>
+    </CheckedForm>
   )
 }
 
@@ -153,14 +144,26 @@ const SatelliteFields = ({ choice, onChange }: FieldsProps) => (
       onChange={onChange}
     />
     <TextField label="Attribution" name="attribution" choice={choice} onChange={onChange} />
-    <TextField label="Highest zoom" name="maxZoom" inputMode="numeric" required choice={choice} onChange={onChange} />
+    <TextField
+      label="Highest zoom"
+      name="maxZoom"
+      type="number"
+      min={0}
+      max={24}
+      required
+      choice={choice}
+      onChange={onChange}
+    />
   </div>
 )
 
 type TextFieldProps = FieldsProps & {
   label: string
   name: Exclude<keyof MapChoice, 'background' | 'hasSatellite'>
-  inputMode?: 'url' | 'numeric'
+  inputMode?: 'url'
+  type?: 'number'
+  min?: number
+  max?: number
   required?: boolean
   placeholder?: string
 }

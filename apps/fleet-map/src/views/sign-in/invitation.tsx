@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { post, sessionCaller } from '../../api/client.ts'
 import type { AnswerOf, Operation } from '../../api/operations.ts'
 import { useAction } from '../../components/action.ts'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { dayAndTime } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { signedInAs } from '../../state/sign-in.ts'
@@ -23,13 +24,12 @@ const roleText: Record<Linked['role'], string> = {
 export function InvitationView() {
   const [link] = useState(() => takeParam('link') ?? '')
   const [linked, setLinked] = useState<Linked>()
-  const { busy, failure, run } = useAction()
+  const { failure, run } = useAction()
   useEffect(() => void run(async () => setLinked(await post('/auth/invitation-links', { body: { link } }))), [])
-  const join = (event: Event) => {
-    event.preventDefault()
-    const name = String(new FormData(event.target as HTMLFormElement).get('name') ?? linked?.name ?? '').trim()
-    void run(async () => signedInAs(await post('/auth/invitation-acceptances', { body: { link, name } })))
-  }
+  const joining = useChecked(async (form) => {
+    const name = String(form.get('name') ?? linked?.name ?? '').trim()
+    signedInAs(await post('/auth/invitation-acceptances', { body: { link, name } }))
+  })
   const present = sessionCaller.value
   return (
     <main class={css.signIn}>
@@ -47,7 +47,7 @@ export function InvitationView() {
             {present ? (
               <p>This browser is signed in as {present.name ?? 'another person'}. Joining ends that session.</p>
             ) : null}
-            <form onSubmit={join}>
+            <CheckedForm checked={joining}>
               {linked.name === null ? (
                 <label class="field">
                   <span>Your name, as your colleagues see it</span>
@@ -56,11 +56,11 @@ export function InvitationView() {
               ) : (
                 <p>You join as {linked.name}.</p>
               )}
-              <FailureNotice reason={failure} />
-              <button type="submit" class="button primary" disabled={busy}>
-                {busy ? 'Joining …' : 'Join'}
+              {joining.refusal}
+              <button type="submit" class="button primary" disabled={joining.busy}>
+                {joining.busy ? 'Joining …' : 'Join'}
               </button>
-            </form>
+            </CheckedForm>
             <p class={css.signInNote}>
               For {linked.email}, until {dayAndTime(Date.parse(linked.expiresAt))}.
             </p>

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, accessWasRefused, get, isSignedIn, post, signIn } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
+import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { caller } from '../../state/session.ts'
 import { loadSession, provider, providerAddress, sendsLinks, useLink } from '../../state/sign-in.ts'
@@ -82,24 +83,20 @@ function WithLink({ link, isMailed }: { link: string; isMailed: boolean }) {
 
 function Choices() {
   const { problem } = place.value.params
-  const { busy, failure, run } = useAction()
   const keyField = useRef<HTMLInputElement>(null)
   useEffect(() => {
     if (!sendsLinks.value) keyField.current?.focus()
   }, [])
-  const submit = (event: Event) => {
-    event.preventDefault()
-    const key = String(new FormData(event.target as HTMLFormElement).get('key') ?? '').trim()
-    void run(async () => {
-      await get('/signal-thresholds', { key }).catch(explain)
-      signIn(key)
-      if (place.value.view === 'sign-in') goTo('map')
-    })
-  }
+  const checked = useChecked(async (form) => {
+    const key = String(form.get('key') ?? '').trim()
+    await get('/signal-thresholds', { key }).catch(explain)
+    signIn(key)
+    if (place.value.view === 'sign-in') goTo('map')
+  })
   return (
     <>
       {problem ? <FailureNotice reason={problems[problem] ?? problems.refused} /> : null}
-      {accessWasRefused.value && !failure ? (
+      {accessWasRefused.value && !checked.refusal ? (
         <FailureNotice reason="Your session has ended, or your API key was revoked or has expired. Sign in again." />
       ) : null}
       {provider.value ? (
@@ -110,7 +107,7 @@ function Choices() {
       {provider.value && sendsLinks.value ? <p class={css.separator}>or with a link by e-mail</p> : null}
       {sendsLinks.value ? <LinkByMail isPrimary={!provider.value} /> : null}
       {provider.value || sendsLinks.value ? <p class={css.separator}>or with an API key</p> : null}
-      <form onSubmit={submit}>
+      <CheckedForm checked={checked}>
         <label class="field">
           <span>API key</span>
           <input
@@ -120,14 +117,19 @@ function Choices() {
             type="password"
             autocomplete="off"
             required
+            data-empty="Enter an API key."
             placeholder="flk_…"
           />
         </label>
-        <FailureNotice reason={failure} />
-        <button type="submit" class={`button ${provider.value || sendsLinks.value ? '' : 'primary'}`} disabled={busy}>
-          {busy ? 'Signing in …' : 'Sign in'}
+        {checked.refusal}
+        <button
+          type="submit"
+          class={`button ${provider.value || sendsLinks.value ? '' : 'primary'}`}
+          disabled={checked.busy}
+        >
+          {checked.busy ? 'Signing in …' : 'Sign in'}
         </button>
-      </form>
+      </CheckedForm>
       <p class={css.signInNote}>
         On the machine of a local start, <code>npm run sign-in</code> prints a link that signs you in. With an API key,
         this tab stays signed in until you close it.
@@ -140,33 +142,29 @@ function Choices() {
 function LinkByMail({ isPrimary }: { isPrimary: boolean }) {
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
-  const { busy, failure, run } = useAction()
   const [sentTo, setSentTo] = useState<string>()
-  const send = (event: Event) => {
-    event.preventDefault()
-    const email = String(new FormData(event.target as HTMLFormElement).get('email') ?? '').trim()
-    void run(async () => {
-      setSentTo(undefined)
-      await post('/auth/sign-in-mails', { body: { email } })
-      setSentTo(email)
-    })
-  }
+  const checked = useChecked(async (form) => {
+    const email = String(form.get('email') ?? '').trim()
+    setSentTo(undefined)
+    await post('/auth/sign-in-mails', { body: { email } })
+    setSentTo(email)
+  })
   return (
-    <form onSubmit={send}>
+    <CheckedForm checked={checked}>
       <label class="field">
         <span>E-mail address</span>
         <input ref={field} class="input" name="email" type="email" required maxLength={254} autocomplete="email" />
       </label>
-      <FailureNotice reason={failure} />
+      {checked.refusal}
       {sentTo ? (
         <p role="status" class="hint">
           If {sentTo} belongs to a person of this service, a message with a link arrives within a minute.
         </p>
       ) : null}
-      <button type="submit" class={`button ${isPrimary ? 'primary' : ''}`} disabled={busy}>
+      <button type="submit" class={`button ${isPrimary ? 'primary' : ''}`} disabled={checked.busy}>
         Send me a sign-in link
       </button>
-    </form>
+    </CheckedForm>
   )
 }
 
