@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { isSignedIn, sessionCaller } from './api/client.ts'
+import { accessWasRefused, isSignedIn, sessionCaller } from './api/client.ts'
 import { keepFocus } from './components/keep-focus.ts'
 import { lazyView } from './components/lazy-view.tsx'
 import { loadSession } from './state/sign-in.ts'
@@ -16,7 +16,7 @@ import './styles/maplibre.css'
 import './styles/charts.css'
 import { MapView } from './views/map/map.tsx'
 import { Shell } from './views/shell/shell.tsx'
-import { SignIn } from './views/sign-in/sign-in.tsx'
+import { SignIn, SignInAgain } from './views/sign-in/sign-in.tsx'
 
 const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
@@ -32,6 +32,7 @@ const views: Record<string, () => preact.JSX.Element> = {
 }
 
 const Invitation = lazyView(async () => (await import('./views/sign-in/invitation.tsx')).InvitationView)
+const SignedIn = lazyView(async () => (await import('./views/sign-in/signed-in.tsx')).SignedIn)
 const AlertMail = lazyView(async () => (await import('./views/sign-in/alert-mail.tsx')).AlertMailView)
 
 function App() {
@@ -40,12 +41,20 @@ function App() {
   if (place.value.view === 'invitation') return <Invitation />
   if (place.value.view === 'sign-in') return <SignIn />
   // Until the service has answered, the page cannot know whether somebody is signed in.
-  if (!isSignedIn.value) return sessionCaller.value === undefined ? null : <SignIn />
+  const isRefused = accessWasRefused.value
+  if (!isSignedIn.value && !isRefused) return sessionCaller.value === undefined ? null : <SignIn />
+  if (place.value.view === 'signed-in' && !isRefused) return <SignedIn />
   const View = views[place.value.view] ?? MapView
+  // The page keeps what was typed in it while its reader signs in again. It is hidden with its dialogs.
   return (
-    <Shell>
-      <View />
-    </Shell>
+    <>
+      <div class="covered" data-covered={isRefused}>
+        <Shell>
+          <View />
+        </Shell>
+      </div>
+      {isRefused ? <SignInAgain /> : null}
+    </>
   )
 }
 

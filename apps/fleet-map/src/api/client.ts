@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { batch, computed, signal } from '@preact/signals'
 import type { Method } from '#client/request'
 import type {
   AnswerOf,
@@ -52,14 +52,37 @@ export const sessionCaller = signal<Caller | null | undefined>(undefined)
 
 export const isSignedIn = computed(() => apiKey.value !== null || Boolean(sessionCaller.value))
 
-/** True after the service rejected this tab's key or session. */
+/** True after the service rejected this tab's key or session, until somebody signs in. The page stays as it is below the sign-in. */
 export const accessWasRefused = signal(false)
 
-export function signIn(key: string): void {
-  sessionStorage.setItem(storageKey, key)
-  accessWasRefused.value = false
-  apiKey.value = key
+/** Keeps a key for this tab. The page uses it from now on, or after a reload. */
+export const storeKey = (key: string): void => sessionStorage.setItem(storageKey, key)
+
+/** Continues with the key or the session that `next` brings. */
+export function enter(next: { key: string } | { session: Caller }): void {
+  batch(() => {
+    accessWasRefused.value = false
+    if ('key' in next) apiKey.value = next.key
+    else sessionCaller.value = next.session
+  })
 }
+
+/** Resolves once somebody is signed in. */
+const untilSignedIn = (abort: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let stop = () => {}
+    const giveUp = () => {
+      stop()
+      reject(abort?.reason)
+    }
+    abort?.addEventListener('abort', giveUp, { once: true })
+    stop = isSignedIn.subscribe((isSignedInNow) => {
+      if (!isSignedInNow) return
+      abort?.removeEventListener('abort', giveUp)
+      queueMicrotask(() => stop())
+      resolve()
+    })
+  })
 
 /** Ends the session of this browser, if it has one, and forgets the key of this tab. */
 export async function signOut(): Promise<void> {
@@ -102,8 +125,36 @@ type SendOptions = {
   key?: string
 }
 
-/** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key or the session signs out. */
+/**
+ * Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key or the session asks for
+ * another sign-in, and what only reads is then sent again.
+ */
 export async function send(method: Method, path: string, options: SendOptions = {}): Promise<Response> {
+  const isRead = method === 'get' || options.query?.dryRun === true
+  for (;;) {
+    const { response, isPresent } = await sendOnce(method, path, options)
+    if (response.ok || response.status === 304) return response
+    if (response.status === 401 && !options.key) {
+      if (isPresent && isSignedIn.value) forgetRefusedAccess()
+      if (isRead && (accessWasRefused.value || (isSignedIn.value && !isPresent))) {
+        await untilSignedIn(options.signal)
+        continue
+      }
+    }
+    throw await errorOf(response)
+  }
+}
+
+const forgetRefusedAccess = (): void =>
+  batch(() => {
+    accessWasRefused.value = true
+    forgetAccess()
+  })
+
+/** `isPresent`: a late refusal of an earlier key or session says nothing about the present one. */
+type Sent = { response: Response; isPresent: boolean }
+
+async function sendOnce(method: Method, path: string, options: SendOptions): Promise<Sent> {
   const key = options.key ?? apiKey.value
   const session = sessionCaller.value
   // The service refuses changes with a cookie but without this header, which other sites cannot send.
@@ -111,9 +162,8 @@ export async function send(method: Method, path: string, options: SendOptions = 
   if (key) headers.Authorization = `Bearer ${key}`
   const body = options.raw ? options.raw.text : options.body === undefined ? null : JSON.stringify(options.body)
   if (body !== null) headers['Content-Type'] = options.raw?.contentType ?? 'application/json'
-  let response: Response
   try {
-    response = await fetch(address(path, options.query), {
+    const response = await fetch(address(path, options.query), {
       method: method.toUpperCase(),
       headers,
       body,
@@ -121,25 +171,24 @@ export async function send(method: Method, path: string, options: SendOptions = 
       credentials: key ? 'omit' : 'same-origin',
       cache: 'no-store',
     })
+    return { response, isPresent: key === apiKey.value && session === sessionCaller.value }
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new ApiError(0, 'unreachable', 'Cannot reach the service. Check the connection.')
   }
-  if (response.ok || response.status === 304) return response
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
   const problem = (await response.json().catch(() => ({}))) as {
     code?: string
     detail?: string
     title?: string
     errors?: { pointer: string; code: string; detail: string }[]
   }
-  // A late refusal of an earlier key or session says nothing about the present one.
-  const isPresent = key === apiKey.value && session === sessionCaller.value
-  if (response.status === 401 && !options.key && isPresent && isSignedIn.value) {
-    accessWasRefused.value = true
-    forgetAccess()
-  }
   const retryAfter = Number(response.headers.get('Retry-After'))
-  throw new ApiError(
+  if (response.status === 401 && accessWasRefused.value)
+    return new ApiError(401, 'signed_out', 'Your session had ended, so this was not done. Try again.')
+  return new ApiError(
     response.status,
     problem.code ?? 'error',
     problemText(

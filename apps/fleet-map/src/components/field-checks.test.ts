@@ -41,7 +41,7 @@ test.each([
     'A checksum has 64 digits.',
   ],
   ['a short text', field({ tooShort: true }, { minLength: 2 }), 'Enter at least 2 characters.'],
-  ['a large number', field({ rangeOverflow: true }, { min: '1', max: '99' }), 'Enter a number from 1 to 99.'],
+  ['a large number', field({ rangeOverflow: true }, { min: '-5', max: '10080' }), 'Enter a number from -5 to 10,080.'],
   ['a negative number', field({ rangeUnderflow: true }, { min: '0', max: '' }), 'Enter 0 or more.'],
   ['a part of a number', field({ stepMismatch: true }), 'Enter a whole number.'],
 ])('says what is wrong with %s', (_, checked, sentence) => {

@@ -1,3 +1,5 @@
+import { count } from './format.ts'
+
 /** What a check reads of a field of a form. */
 export type CheckedField = {
   readonly type: string
@@ -55,6 +57,6 @@ export function faultOf(field: CheckedField): string | undefined {
 }
 
 function rangeText({ min = '', max = '' }: CheckedField): string {
-  if (min !== '' && max !== '') return `Enter a number from ${min} to ${max}.`
-  return min === '' ? `Enter ${max} or less.` : `Enter ${min} or more.`
+  if (min !== '' && max !== '') return `Enter a number from ${count(Number(min))} to ${count(Number(max))}.`
+  return min === '' ? `Enter ${count(Number(max))} or less.` : `Enter ${count(Number(min))} or more.`
 }

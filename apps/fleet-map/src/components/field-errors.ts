@@ -68,12 +68,14 @@ export function clearField(control: HTMLElement): void {
 
 const isMark = (id: string): boolean => id.startsWith(`${mark}-`)
 
-/** The field of a member: `/channels/emails/0` is about `channels/emails/0`, or else about `emails`, or about `channels`. */
+/** The field of a member: `/channels/emails/0` is about that or `emails/0`, or else about `channels/emails` or `emails`, and so on. */
 function controlOf(form: HTMLElement, pointer: string): HTMLElement | undefined {
   const parts = pointer.split('/').filter(Boolean)
   for (let length = parts.length; length > 0; length -= 1) {
-    const found = namedControl(form, parts.slice(0, length).join('/')) ?? namedControl(form, parts[length - 1] ?? '')
-    if (found) return found
+    for (let first = 0; first < length; first += 1) {
+      const found = namedControl(form, parts.slice(first, length).join('/'))
+      if (found) return found
+    }
   }
   return undefined
 }

@@ -31,7 +31,8 @@ export function keepFocus(page: HTMLElement): void {
 const hasFocus = (): boolean => document.activeElement !== null && document.activeElement !== document.body
 
 function fallback(): HTMLElement | null {
-  const dialog = document.querySelector('dialog[open]')
+  // The last one is above the others.
+  const dialog = [...document.querySelectorAll('dialog[open]')].at(-1)
   if (dialog) return dialog.querySelector('input, select, textarea, button')
   return document.getElementById('content')
 }

@@ -1,5 +1,6 @@
+import { effect, signal } from '@preact/signals'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { accessHeaders } from '../api/client.ts'
+import { accessHeaders, accessWasRefused } from '../api/client.ts'
 import type { FleetDevice } from '../api/schemas.ts'
 import type { DrawnCluster } from './cluster-extent.ts'
 import { openDeviceTiles } from './device-tiles.ts'
@@ -45,6 +46,12 @@ export function openMapDevices(map: MapLibre, sources: MapSources, onSelectClust
     },
     onExtent: onSelectCluster,
   })
+  const followed = signal<string | null>(null)
+  // Nothing is asked for while the reader has to sign in again.
+  const stopFollowing = effect(() => {
+    const url = accessWasRefused.value ? null : followed.value
+    tiles.follow(url === null ? null : { url, headers: accessHeaders() })
+  })
   const look = () => tiles.look(shownBounds(map), map.getZoom())
   map.on('render', () => {
     if (sources.isDrawn('devices') || sources.isDrawn('clusters')) markDrawn('devices')
@@ -63,11 +70,16 @@ export function openMapDevices(map: MapLibre, sources: MapSources, onSelectClust
       draw()
     },
     /** Draws the devices of other tiles; null draws none. */
-    follow: (url: string | null): void => tiles.follow(url ? { url, headers: accessHeaders() } : null),
+    follow: (url: string | null): void => {
+      followed.value = url
+    },
     /** Reads the tiles that the map shows. */
     look,
     /** Asks for the box of the devices of a cluster. */
     expand: (cluster: DrawnCluster): void => tiles.expand(cluster),
-    close: () => tiles.close(),
+    close: () => {
+      stopFollowing()
+      tiles.close()
+    },
   }
 }

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ApiError, all, apiKey, get, isSignedIn, sessionCaller } from '../api/client.ts'
+import { ApiError, accessWasRefused, all, apiKey, get, isSignedIn, sessionCaller } from '../api/client.ts'
 import type { Caller, Organization } from '../api/schemas.ts'
 import { place } from './url.ts'
 
@@ -33,6 +33,8 @@ export const holds = (organization: string, scope: Scope): boolean =>
 const retryMs = 5_000
 
 effect(() => {
+  // The page stays as it is until its reader has signed in again.
+  if (accessWasRefused.value) return
   caller.value = sessionCaller.value ?? undefined
   if (apiKey.value === null) return
   let isStopped = false
@@ -55,8 +57,11 @@ export async function reloadOrganizations(): Promise<void> {
 }
 
 effect(() => {
-  organizations.value = undefined
-  if (!isSignedIn.value) return
+  if (accessWasRefused.value) return
+  if (!isSignedIn.value) {
+    organizations.value = undefined
+    return
+  }
   let timer: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
   const read = async () => {

@@ -1,6 +1,18 @@
-import { signal } from '@preact/signals'
-import { ApiError, accessWasRefused, get, isSignedIn, post, sessionCaller, signOut } from '../api/client.ts'
+import { effect, signal } from '@preact/signals'
+import {
+  ApiError,
+  accessWasRefused,
+  enter,
+  get,
+  isSignedIn,
+  post,
+  sessionCaller,
+  signOut,
+  storeKey,
+} from '../api/client.ts'
 import type { AnswerOf, Operation } from '../api/operations.ts'
+import type { Caller } from '../api/schemas.ts'
+import { caller } from './session.ts'
 import { goTo, place } from './url.ts'
 
 type Provider = NonNullable<AnswerOf<Operation<'get', '/auth/session'>>['provider']>
@@ -20,13 +32,41 @@ export async function loadSession(): Promise<void> {
     provider.value = session.provider
     sendsLinks.value = session.sendsLinks
     // A tab with an API key of its own stays with it, and so does one that signed in with a link while this answer was sent.
-    if (!isSignedIn.value) sessionCaller.value = session.caller
+    if (isSignedIn.value) return
+    if (session.caller) continueWith(session.caller, { session: session.caller })
+    else sessionCaller.value = null
   } catch (error) {
     if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429)
       sessionCaller.value = null
     else setTimeout(loadSession, retryMs)
   }
 }
+
+/**
+ * Continues as somebody. After a session ended, the page and what was typed in it stay for the same person, and anybody else
+ * begins with a page of their own.
+ */
+function continueWith({ id }: Pick<Caller, 'id'>, next: Parameters<typeof enter>[0]): void {
+  const isAnother = accessWasRefused.value && caller.value !== undefined && caller.value.id !== id
+  if (isAnother) location.reload()
+  else enter(next)
+}
+
+/** Continues with an API key in this tab. Throws ApiError when the key cannot be used. */
+export async function signInWithKey(key: string): Promise<void> {
+  const holder = await get('/auth/me', { key })
+  storeKey(key)
+  continueWith(holder, { key })
+}
+
+// Who opens a sign-in link gets another tab. The tab whose session ended continues with the new one.
+const tabs = new BroadcastChannel('routerfleet.session')
+tabs.onmessage = () => {
+  if (accessWasRefused.value) void loadSession()
+}
+effect(() => {
+  if (sessionCaller.value) tabs.postMessage('signed in')
+})
 
 /** Exchanges a link for a session. Throws ApiError when the link cannot be used. */
 export async function useLink(link: string): Promise<void> {
@@ -35,14 +75,17 @@ export async function useLink(link: string): Promise<void> {
 
 /** Continues as the caller of a new session. */
 export function signedInAs(signedIn: AnswerOf<Operation<'post', '/auth/session'>>): void {
-  accessWasRefused.value = false
-  sessionCaller.value = signedIn
+  enter({ session: signedIn })
   goTo('map', {}, [])
 }
 
-/** The address at which the sign-in at the identity provider begins. It returns to the present view. */
+/**
+ * The address at which the sign-in at the identity provider begins. It returns to the present view, or, from a tab of its own, to
+ * a view that leads back to the tab whose session ended.
+ */
 export const providerAddress = (): string => {
-  const returnTo = place.value.view === 'sign-in' ? '#/map' : location.hash || '#/map'
+  const view = place.value.view === 'sign-in' ? '#/map' : location.hash || '#/map'
+  const returnTo = accessWasRefused.value ? '#/signed-in' : view
   return `./auth/oidc/start?${new URLSearchParams({ returnTo })}`
 }
 

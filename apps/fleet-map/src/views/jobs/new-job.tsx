@@ -60,6 +60,7 @@ export function NewJob({ org }: { org: string }) {
     if (lacks) throw faultAt('', lacks)
     if (total === 0) throw emptyTarget(target)
     if (timing.hasWindow && timing.days.length === 0) throw faultAt('days', 'Choose at least one day.')
+    if (timing.hasWindow && timing.from === timing.to) throw faultAt('window/to', 'Choose an end other than the start.')
     setAsking(true)
   })
   const isReady = kind !== undefined && content !== undefined && total > 0

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, accessWasRefused, get, isSignedIn, post, signIn } from '../../api/client.ts'
+import { ApiError, accessWasRefused, isSignedIn, post } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
 import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { caller } from '../../state/session.ts'
-import { loadSession, provider, providerAddress, sendsLinks, useLink } from '../../state/sign-in.ts'
+import { loadSession, provider, providerAddress, sendsLinks, signInWithKey, useLink } from '../../state/sign-in.ts'
 import { goTo, place, takeParam } from '../../state/url.ts'
 import css from './sign-in.module.css'
 
@@ -34,6 +34,28 @@ export function SignIn() {
         {link ? <WithLink link={link} isMailed={isMailed} /> : <Choices />}
       </div>
     </main>
+  )
+}
+
+/** Asks for another sign-in above a page whose session ended, also above its open dialogs. Only a sign-in closes it. */
+export function SignInAgain() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    dialog.current?.showModal()
+    return () => dialog.current?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class={css.again}
+      aria-label="Sign in again"
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') event.preventDefault()
+      }}
+      onCancel={(event) => event.preventDefault()}
+    >
+      <SignIn />
+    </dialog>
   )
 }
 
@@ -89,18 +111,17 @@ function Choices() {
   }, [])
   const checked = useChecked(async (form) => {
     const key = String(form.get('key') ?? '').trim()
-    await get('/signal-thresholds', { key }).catch(explain)
-    signIn(key)
+    await signInWithKey(key).catch(explain)
     if (place.value.view === 'sign-in') goTo('map')
   })
   return (
     <>
       {problem ? <FailureNotice reason={problems[problem] ?? problems.refused} /> : null}
       {accessWasRefused.value && !checked.refusal ? (
-        <FailureNotice reason="Your session has ended, or your API key was revoked or has expired. Sign in again." />
+        <FailureNotice reason="Your session has ended, or your API key was revoked or has expired. Sign in again to continue where you were." />
       ) : null}
       {provider.value ? (
-        <a class="button primary" href={providerAddress()}>
+        <a class="button primary" href={providerAddress()} target={accessWasRefused.value ? '_blank' : undefined}>
           Sign in with {provider.value.name}
         </a>
       ) : null}
