@@ -289,6 +289,7 @@ test('shows coverage and dead zones of a range in the past, and none beside it',
   await page.getByLabel('Time range').selectOption('Between two times')
   await choose(4, 10)
   await page.getByText('The end must be after the start.').waitFor()
+  expect(await page.getByLabel('To', { exact: true }).getAttribute('aria-invalid')).toBe('true')
   await choose(10, 4)
   await zones.getByRole('listitem').first().waitFor()
   const { x, y } = await pixelOf(page, { lon: -3.9547, lat: 57.5 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { memberText, problemText } from './problem-text.ts'
+import { memberText, problemText, sentenceText } from './problem-text.ts'
 
 test.each([
   ['/name', 'Name'],
@@ -9,6 +9,14 @@ test.each([
   ['', 'The request'],
 ])('names the member at %j in words', (pointer, name) => {
   expect(memberText(pointer)).toBe(name)
+})
+
+test.each([
+  ['must be an http or https address', 'Must be an http or https address.'],
+  ['`from` and `to` must differ.', 'From and to must differ.'],
+  ['Is this a name?', 'Is this a name?'],
+])('makes a sentence of %j', (detail, sentence) => {
+  expect(sentenceText(detail)).toBe(sentence)
 })
 
 test('leaves out the pointer with which a problem begins', () => {

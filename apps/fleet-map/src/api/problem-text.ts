@@ -8,6 +8,12 @@ export function memberText(pointer: string): string {
   return words === '' ? 'The request' : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
 
+/** Makes a sentence of a detail: "must be an https address" begins and ends like one, and names have no backticks. */
+export function sentenceText(detail: string): string {
+  const text = detail.replaceAll('`', '').trim()
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`
+}
+
 /** The message of a problem without the pointer that it begins with, which is no text for people. */
 export function problemText(detail: string, fields: readonly { pointer: string; detail: string }[]): string {
   const [first] = fields

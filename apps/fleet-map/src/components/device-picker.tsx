@@ -25,16 +25,14 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
   }
   const names = [...chosen.values()]
   return (
-    <>
+    <fieldset
+      class="field plain"
+      data-member="deviceIds"
+      data-fault={chosen.size === 0 ? 'Choose at least one device.' : undefined}
+    >
       <label class="field">
         <span>Name, serial or model (at least two characters)</span>
-        <input
-          class="input"
-          type="search"
-          data-member="deviceIds"
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
+        <input class="input" type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
       <ul class="picker">
         {(found.value ?? []).map((device) => (
@@ -53,6 +51,6 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
           {names.length > mostNamed ? ` and ${names.length - mostNamed} more` : ''}
         </p>
       ) : null}
-    </>
+    </fieldset>
   )
 }

@@ -68,13 +68,9 @@ export function Dialog(props: DialogProps) {
         <h2>{title}</h2>
         {children}
         {checked.refusal}
-        {guard.isWarned ? (
-          <p class="notice" role="status">
-            Press Escape again to discard your changes.
-          </p>
-        ) : null}
         <Footer
           {...{ submitLabel, danger, closeLabel, isDone, busy: checked.busy, onClose }}
+          isWarned={guard.isWarned}
           onSubmit={checked.submit}
         />
       </form>
@@ -107,12 +103,19 @@ type FooterProps = {
   closeLabel: string
   isDone: boolean
   busy: boolean
+  /** The next Escape discards what was entered. */
+  isWarned: boolean
   onClose: () => void
   onSubmit: () => Promise<void>
 }
 
-const Footer = ({ submitLabel, danger, closeLabel, isDone, busy, onClose, onSubmit }: FooterProps) => (
+const Footer = ({ submitLabel, danger, closeLabel, isDone, busy, isWarned, onClose, onSubmit }: FooterProps) => (
   <footer>
+    {isWarned ? (
+      <p class="warning" role="status">
+        Press Escape again to discard your changes.
+      </p>
+    ) : null}
     {isDone && submitLabel !== undefined ? (
       <button type="button" class="button" disabled={busy} onClick={() => void onSubmit()}>
         {submitLabel}

@@ -1,4 +1,5 @@
 import { ApiError } from '../api/client.ts'
+import { sentenceText } from '../api/problem-text.ts'
 import { type CheckedField, faultOf } from './field-checks.ts'
 
 type Fault = ApiError['fields'][number]
@@ -39,12 +40,15 @@ export function showAtFields(form: HTMLElement, faults: readonly Fault[]): Fault
   return unplaced
 }
 
-/** Checks the fields of a form as the browser does, and says at each what is wrong. Returns whether all are right. */
+/**
+ * Checks the fields of a form as the browser does, and says at each what is wrong. An element with `data-fault` says that.
+ * Returns whether all are right.
+ */
 export function checkFields(form: HTMLFormElement): boolean {
   clearFields(form)
-  for (const element of form.elements) {
-    if (!(element instanceof HTMLElement) || !('willValidate' in element) || !element.willValidate) continue
-    const sentence = faultOf(element as unknown as CheckedField)
+  for (const element of form.querySelectorAll<HTMLElement>('input, select, textarea, [data-fault]')) {
+    const isChecked = 'willValidate' in element && element.willValidate === true
+    const sentence = element.dataset.fault ?? (isChecked ? faultOf(element as unknown as CheckedField) : undefined)
     if (sentence !== undefined) markField(element, sentence)
   }
   return !focusFirst(form)
@@ -89,7 +93,7 @@ function namedControl(form: HTMLElement, name: string): HTMLElement | undefined 
 
 function sentenceOf(control: HTMLElement, { code, detail }: Fault): string {
   const isEmpty = code === 'too_small' || code === 'invalid_type'
-  return (isEmpty ? control.dataset.empty : undefined) ?? detail
+  return (isEmpty ? control.dataset.empty : undefined) ?? sentenceText(detail)
 }
 
 function markField(control: HTMLElement, sentence: string): void {
@@ -113,7 +117,7 @@ function markField(control: HTMLElement, sentence: string): void {
 /** Focuses the first field that has an error. Returns whether there is one. */
 function focusFirst(form: HTMLElement): boolean {
   const first = form.querySelector<HTMLElement>('[aria-invalid="true"]')
-  const target = first?.matches('fieldset, div') ? first.querySelector<HTMLElement>('input, select, button') : first
+  const target = first?.matches('fieldset') ? first.querySelector<HTMLElement>('input, select') : first
   target?.focus()
   return first !== null
 }

@@ -35,7 +35,7 @@ const retryMs = 5_000
 effect(() => {
   // The page stays as it is until its reader has signed in again.
   if (accessWasRefused.value) return
-  caller.value = sessionCaller.value ?? undefined
+  caller.value = sessionCaller.value ?? (apiKey.value === null ? undefined : caller.peek())
   if (apiKey.value === null) return
   let isStopped = false
   const read = async () => {

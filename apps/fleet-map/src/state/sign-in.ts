@@ -12,6 +12,7 @@ import {
 } from '../api/client.ts'
 import type { AnswerOf, Operation } from '../api/operations.ts'
 import type { Caller } from '../api/schemas.ts'
+import { isSameReader } from './same-reader.ts'
 import { caller } from './session.ts'
 import { goTo, place } from './url.ts'
 
@@ -43,12 +44,12 @@ export async function loadSession(): Promise<void> {
 }
 
 /**
- * Continues as somebody. After a session ended, the page and what was typed in it stay for the same person, and anybody else
+ * Continues as somebody. After a session ended, the page and what was typed in it stay for the same reader, and anybody else
  * begins with a page of their own.
  */
-function continueWith({ id }: Pick<Caller, 'id'>, next: Parameters<typeof enter>[0]): void {
-  const isAnother = accessWasRefused.value && caller.value !== undefined && caller.value.id !== id
-  if (isAnother) location.reload()
+function continueWith(holder: Caller, next: Parameters<typeof enter>[0]): void {
+  const before = accessWasRefused.value ? caller.value : undefined
+  if (before && !isSameReader(before, holder)) location.reload()
   else enter(next)
 }
 

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { post } from '../../api/client.ts'
 import { type ChosenDevices, DevicePicker } from '../../components/device-picker.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { faultAt } from '../../components/field-errors.ts'
 import { plural } from '../../components/format.ts'
 
 type MemberDialogProps = { org: string; groupId: string; onClose: () => void; onAdded: () => void }
@@ -16,7 +15,6 @@ export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogPro
       submitLabel={chosen.size > 0 ? `Add ${plural(chosen.size, 'device')}` : 'Add devices'}
       onClose={onClose}
       onSubmit={async () => {
-        if (chosen.size === 0) throw faultAt('deviceIds', 'Choose at least one device.')
         await post(`/orgs/${org}/groups/${groupId}/members`, {
           body: { deviceIds: [...chosen.keys()] },
         })

@@ -58,9 +58,7 @@ export function NewJob({ org }: { org: string }) {
   const content = kind === 'apply_config' ? chosenProfile : kind === 'firmware_update' ? chosenImage : 'none'
   const checked = useChecked(() => {
     if (lacks) throw faultAt('', lacks)
-    if (total === 0) throw emptyTarget(target)
-    if (timing.hasWindow && timing.days.length === 0) throw faultAt('days', 'Choose at least one day.')
-    if (timing.hasWindow && timing.from === timing.to) throw faultAt('window/to', 'Choose an end other than the start.')
+    if (total === 0) throw faultAt('', 'No device matches the filter.')
     setAsking(true)
   })
   const isReady = kind !== undefined && content !== undefined && total > 0
@@ -139,13 +137,6 @@ function useRefusal(refuse: (error: ApiError) => void) {
     if (refused) refuse(refused)
   }, [refused])
   return setRefused
-}
-
-const emptyTarget = ({ kind, group }: Target): ApiError => {
-  if (kind === 'devices') return faultAt('deviceIds', 'Choose at least one device.')
-  return kind === 'group' && group
-    ? faultAt('groupId', 'This group has no devices.')
-    : faultAt('', 'No device matches the filter.')
 }
 
 type ContentFieldsProps = {

@@ -79,13 +79,18 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
                 class="input"
                 type="time"
                 data-member="window/to"
+                data-fault={timing.from === timing.to ? 'Choose an end other than the start.' : undefined}
                 required
                 value={timing.to}
                 onInput={(event) => change({ to: event.currentTarget.value })}
               />
             </label>
           </div>
-          <fieldset class={`plain ${css.checks}`} data-member="days" data-empty="Choose at least one day.">
+          <fieldset
+            class={`plain ${css.checks}`}
+            data-member="days"
+            data-fault={timing.days.length === 0 ? 'Choose at least one day.' : undefined}
+          >
             <legend class="label">Days</legend>
             {days.map((day) => (
               <label key={day} class="choice">

@@ -92,6 +92,7 @@ export function TargetFields({ org, target }: { org: string; target: Target }) {
             name="groupId"
             required
             data-empty="Choose a group."
+            data-fault={group && total === 0 ? 'This group has no devices.' : undefined}
             value={group?.id ?? ''}
             onChange={(event) => setParams({ group: event.currentTarget.value }, { replace: true })}
           >

@@ -3,7 +3,7 @@ import { FieldFault, faultProps } from '../../components/field-fault.tsx'
 import { plural } from '../../components/format.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { cornersText, readCorners } from './area-text.ts'
-import { addPointTo, type Draft, emptyDraft, finishOf, undoPointOf } from './draft.ts'
+import { addPointTo, areaOf, type Draft, emptyDraft, finishOf, undoPointOf } from './draft.ts'
 import css from './places.module.css'
 
 type DrawingFieldsProps = {
@@ -115,6 +115,9 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
         <textarea
           id="corners"
           data-member="area"
+          data-fault={
+            areaOf(draft) ? undefined : 'An area has at least three corners. Click them on the map, or enter them here.'
+          }
           {...faultProps({ id: 'corners-fault', text: fault })}
           class={`input ${css.corners}`}
           rows={5}

@@ -5,7 +5,7 @@ import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
-import { clearField, faultAt } from '../../components/field-errors.ts'
+import { clearField } from '../../components/field-errors.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -60,7 +60,7 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const checked = useChecked(async (form) => {
     setConflict(false)
     setSaved(false)
-    if (!area) throw faultAt('area', 'An area has at least three corners. Click them on the map, or enter them here.')
+    if (!area) return
     const body = { name: String(form.get('name')).trim(), tags: wordsOf(String(form.get('tags'))), area }
     try {
       if (place) {

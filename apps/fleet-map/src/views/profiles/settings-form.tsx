@@ -1,5 +1,12 @@
 import { useState } from 'preact/hooks'
-import { type KnownSetting, knownSections, memberOf, readSetting, writeSetting } from '../../state/known-settings.ts'
+import {
+  type KnownSetting,
+  knownSections,
+  memberOf,
+  readSetting,
+  settingFaults,
+  writeSetting,
+} from '../../state/known-settings.ts'
 import { isObject, isSetSecret, variableOf } from '../../state/profile-settings.ts'
 import css from './profiles.module.css'
 
@@ -7,36 +14,41 @@ type Settings = { [key: string]: unknown }
 type SettingsFormProps = { settings: Settings; onChange: (settings: Settings) => void }
 
 /** Fields for the settings that the page knows. All others stay in the JSON. */
-export const SettingsForm = ({ settings, onChange }: SettingsFormProps) => (
-  <div class={css.settingsForm}>
-    {knownSections.map(({ title, settings: known }) => (
-      <fieldset key={title} class="plain">
-        <legend class="label">{title}</legend>
-        {known.map((setting) => (
-          <Field
-            key={setting.path.join('.')}
-            setting={setting}
-            section={title}
-            member={memberOf(settings, setting.path)}
-            value={readSetting(settings, setting.path)}
-            onChange={(value) => onChange(writeSetting(settings, setting.path, value))}
-          />
-        ))}
-      </fieldset>
-    ))}
-  </div>
-)
+export function SettingsForm({ settings, onChange }: SettingsFormProps) {
+  const faults = new Map(settingFaults(settings).map(({ pointer, detail }) => [pointer, detail]))
+  return (
+    <div class={css.settingsForm}>
+      {knownSections.map(({ title, settings: known }) => (
+        <fieldset key={title} class="plain">
+          <legend class="label">{title}</legend>
+          {known.map((setting) => (
+            <Field
+              key={setting.path.join('.')}
+              setting={setting}
+              section={title}
+              member={memberOf(settings, setting.path)}
+              fault={faults.get(memberOf(settings, setting.path))}
+              value={readSetting(settings, setting.path)}
+              onChange={(value) => onChange(writeSetting(settings, setting.path, value))}
+            />
+          ))}
+        </fieldset>
+      ))}
+    </div>
+  )
+}
 
 type FieldProps = {
   setting: KnownSetting
   section: string
   /** Where the value stands in the body of the request. */
   member: string
+  fault: string | undefined
   value: unknown
   onChange: (value: unknown) => void
 }
 
-function Field({ setting, section, member, value, onChange }: FieldProps) {
+function Field({ setting, section, member, fault, value, onChange }: FieldProps) {
   const { label, kind, choices = [], min, max } = setting
   const name = `${section}: ${label}`
   // A secret that is set, or a variable, stays when the reader clears what replaces it.
@@ -73,6 +85,7 @@ function Field({ setting, section, member, value, onChange }: FieldProps) {
     class: 'input',
     'aria-label': name,
     'data-member': member,
+    'data-fault': fault,
     autocomplete: 'off',
     value: kind === 'secret' ? newSecret(value) : value === undefined || isObject(value) ? '' : String(value),
     onInput: ({ currentTarget: { value: text } }: { currentTarget: HTMLInputElement }) => {

@@ -12,7 +12,16 @@ export function RevealedSecret({ title, label, secret, about, onClose }: Reveale
     return () => dialog?.close()
   }, [])
   return (
-    <dialog ref={element} class="dialog" aria-label={title} onCancel={(event) => event.preventDefault()}>
+    <dialog
+      ref={element}
+      class="dialog"
+      aria-label={title}
+      // A browser lets a page refuse only the first of two.
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') event.preventDefault()
+      }}
+      onCancel={(event) => event.preventDefault()}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
