@@ -523,7 +523,7 @@ test('ends the session of another browser, which keeps what was typed until its 
   expect(await dialog.getByLabel('Name').inputValue()).toBe('Night ferries')
   await dialog.getByText('this was not done. Try again.').waitFor()
   await dialog.getByRole('button', { name: 'Create' }).click()
-  await other.getByRole('link', { name: 'Night ferries' }).waitFor()
+  await other.getByRole('heading', { name: 'Groups / Night ferries' }).waitFor()
 })
 
 test('creates the key of a gateway for one group', async () => {

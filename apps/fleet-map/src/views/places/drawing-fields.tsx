@@ -41,6 +41,8 @@ export function DrawingFields({ draft, centre, onChange }: DrawingFieldsProps) {
   )
 }
 
+const tooFewCorners = 'An area has at least three corners. Click them on the map, or enter them here.'
+
 const polygonHelp = ({ corners, isOpen }: Draft): string =>
   !isOpen
     ? `${corners.length} corners.`
@@ -115,9 +117,7 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
         <textarea
           id="corners"
           data-member="area"
-          data-fault={
-            areaOf(draft) ? undefined : 'An area has at least three corners. Click them on the map, or enter them here.'
-          }
+          data-fault={areaOf(draft) ? undefined : tooFewCorners}
           {...faultProps({ id: 'corners-fault', text: fault })}
           class={`input ${css.corners}`}
           rows={5}
