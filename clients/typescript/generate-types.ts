@@ -19,7 +19,9 @@ try {
   )
   const options = packages.map((name) => `--package=${name}`)
   // Away from the repository, so that npx does not take its packages.
-  execFileSync('npx', ['--yes', ...options, 'openapi-typescript', source, '--output', generated], {
+  // A request may leave out what has a default.
+  const flags = ['--default-non-nullable=false', '--output', generated]
+  execFileSync('npx', ['--yes', ...options, 'openapi-typescript', source, ...flags], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { storableJson } from '#core/text'
+import type { Json } from '#fleet/config-profiles/settings-tree'
 import { configStates } from '#fleet/config-profiles/config-state'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { reportedStatuses } from '#fleet/jobs/model/states'
@@ -21,11 +22,13 @@ export const jobStatusPath = '/device/jobs/:id/status'
 export const deviceConfigPath = '/device/config'
 
 /** Response to a telemetry report. */
-export const reportAnswer = z.object({
-  accepted: z.int(),
-  rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
-  jobsPending: z.int().describe('Jobs that wait for the device.'),
-})
+export const reportAnswer = z
+  .object({
+    accepted: z.int(),
+    rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+    jobsPending: z.int().describe('Jobs that wait for the device.'),
+  })
+  .meta({ id: 'AcceptedReport' })
 
 /** Body of an enrollment. */
 export const enrollment = z.strictObject({
@@ -43,23 +46,23 @@ export const enrollment = z.strictObject({
     ),
 })
 
-export const enrollmentAnswer = z.object({ deviceId: uuid(), token: z.string() })
+export const enrollmentAnswer = z.object({ deviceId: uuid(), token: z.string() }).meta({ id: 'EnrolledDevice' })
 
 /** Query of the long poll for a job. */
 export const nextJobQuery = z.strictObject({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) })
 
-export const nextJobAnswer = z.looseObject({
-  id: uuid(),
-  kind: z.enum(jobKinds),
-  attempt: z.int(),
-  parameters: z.record(z.string(), z.unknown()),
-  cancelRequested: z.boolean(),
-  expiresAt: instantOut(),
-})
+export const nextJobAnswer = z
+  .looseObject({
+    id: uuid(),
+    kind: z.enum(jobKinds),
+    attempt: z.int(),
+    parameters: z.record(z.string(), z.unknown()),
+    cancelRequested: z.boolean(),
+    expiresAt: instantOut(),
+  })
+  .meta({ id: 'NextJob' })
 
 const maxDetailBytes = 32 * 1024
-
-const jsonValue = z.json().register(z.globalRegistry, { id: 'JsonValue', description: 'Any JSON value.' })
 
 /** Body of a job status. `progress` is rounded to a whole percentage. */
 export const jobStatus = z.strictObject({
@@ -72,7 +75,7 @@ export const jobStatus = z.strictObject({
     .optional()
     .describe('Why the job `failed` or was `rejected`, for programs, such as `rolled_back`. By default the status.'),
   detail: z
-    .union([z.string().max(2_000), z.record(z.string(), jsonValue)])
+    .union([z.string().max(2_000), z.record(z.string(), z.unknown())])
     .refine((detail) => Buffer.byteLength(JSON.stringify(detail)) <= maxDetailBytes, {
       message: `The detail may take ${maxDetailBytes} bytes as JSON.`,
     })
@@ -82,10 +85,13 @@ export const jobStatus = z.strictObject({
     .describe('A sentence, or results such as those of a speed test.'),
 })
 
-export const jobStatusAnswer = z.object({ status: z.string(), cancelRequested: z.boolean() })
+export const jobStatusAnswer = z
+  .object({ status: z.string(), cancelRequested: z.boolean() })
+  .meta({ id: 'ReportedJob' })
 
 /** The config profile that was last applied to the device, with its secrets. */
-export const configAnswer = z.object({
+export const configAnswer = z
+  .object({
   profile: z.object({
     id: uuid(),
     version: z.int(),
@@ -96,9 +102,11 @@ export const configAnswer = z.object({
       .describe('`sha256:` and the SHA-256 of the canonical JSON (RFC 8785) of `settings` without secrets.'),
   }),
 })
+  .meta({ id: 'AppliedConfig' })
 
 /** Body of the report of what a device runs. */
-export const reportedConfig = z.strictObject({
+export const reportedConfig = z
+  .strictObject({
   profileId: uuid(),
   version: z.int().min(1).max(2_147_483_647),
   digest: z
@@ -106,10 +114,13 @@ export const reportedConfig = z.strictObject({
     .regex(/^sha256:[0-9a-f]{64}$/)
     .describe('The digest of what runs, without secrets. That of the profile if nothing differs.'),
   settings: z
-    .record(z.string(), jsonValue)
-    .transform((settings) => storableJson(settings) as Record<string, z.infer<typeof jsonValue>>)
+    .record(z.string(), z.unknown())
+    .transform((settings) => storableJson(settings) as Record<string, Json>)
     .optional()
     .describe('What runs, without secrets. Not needed for the digest of the profile.'),
 })
+  .meta({ id: 'ReportedConfig' })
 
-export const reportedConfigAnswer = z.object({ state: z.enum(configStates) })
+export const reportedConfigAnswer = z
+  .object({ state: z.enum(configStates) })
+  .meta({ id: 'JudgedConfig' })

@@ -26,14 +26,16 @@ export async function issueInvitationLink(
 }
 
 /** What the link of an invitation is about. */
-export const linkedInvitationSchema = z.object({
-  organizationName: z.string(),
-  email: z.string(),
-  role: z.enum(roleNames),
-  invitedByName: z.string().nullable(),
-  name: z.string().nullable().describe('The name of the person, if the person is in another organization already.'),
-  expiresAt: instantOut(),
-})
+export const linkedInvitationSchema = z
+  .object({
+    organizationName: z.string(),
+    email: z.string(),
+    role: z.enum(roleNames),
+    invitedByName: z.string().nullable(),
+    name: z.string().nullable().describe('The name of the person, if the person is in another organization already.'),
+    expiresAt: instantOut(),
+  })
+  .meta({ id: 'LinkedInvitation' })
 
 /** An invitation as its link finds it. */
 export type FoundInvitation = z.infer<typeof linkedInvitationSchema> & {

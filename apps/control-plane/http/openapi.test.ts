@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { routes } from '../routes.ts'
 import { createOpenApi } from './openapi.ts'
+import { operationVerbs } from './openapi-names.ts'
 
 type Media = { schema: object; example?: unknown }
 type Response = { description: string; content?: Record<string, Media> }
@@ -26,6 +27,18 @@ function errorsAt(place: readonly string[], value: unknown): string[] {
   return (validate.errors ?? []).map(({ instancePath, message }) => `${place.join(' ')}${instancePath} ${message}`)
 }
 
+/** A part of the document as JSON, with the schemas to which it refers. */
+function textOf(part: unknown, seen = new Set<string>()): string {
+  const text = JSON.stringify(part)
+  const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name = '']) => name)
+  const added = new Set(names.filter((name) => !seen.has(name)))
+  for (const name of added) seen.add(name)
+  return text + [...added].map((name) => textOf(document.components.schemas[name], seen)).join('')
+}
+
+/** The schemas of a union. */
+const membersOf = ({ anyOf = [], oneOf = [] }: { anyOf?: object[]; oneOf?: object[] }) => [...anyOf, ...oneOf]
+
 describe('the OpenAPI document', () => {
   test('names its licence, its contact and the address of the service', () => {
     expect(document.info).toMatchObject({
@@ -48,6 +61,11 @@ describe('the OpenAPI document', () => {
     ).toEqual([])
   })
 
+  test('names every operation once', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(ids.filter((id, at) => ids.indexOf(id) < at)).toEqual([])
+  })
+
   test('has no schema that nothing refers to', () => {
     const text = JSON.stringify(document)
     const unused = Object.keys(document.components.schemas).filter(
@@ -61,8 +79,21 @@ describe.for(operations)('$name', ({ path, method, operation }) => {
   const place = ['paths', path, method]
 
   test('describes no response with prefixItems, which some validators of responses do not read', () => {
-    const responses = operations.map(({ operation }) => operation.responses)
-    expect(JSON.stringify([responses, document.components.schemas])).not.toContain('prefixItems')
+    expect(textOf(operation.responses)).not.toContain('prefixItems')
+  })
+
+  test('has a verb and a noun as its name', () => {
+    expect(operation.operationId).toMatch(new RegExp(`^(${operationVerbs.join('|')})([A-Z][a-z]*|[0-9])+$`))
+  })
+
+  test('has named schemas of its objects', () => {
+    const responses = Object.values(operation.responses as Record<string, Response>)
+    const contents = [operation.requestBody as Partial<Response>, ...responses].map((part) => part?.content ?? {})
+    const unnamed = contents
+      .flatMap((content) => Object.values(content))
+      .flatMap(({ schema }) => [schema, ...membersOf(schema)])
+      .filter((schema) => 'properties' in schema)
+    expect(unnamed).toEqual([])
   })
 
   test('has a summary, a description, a successful response and an error', () => {

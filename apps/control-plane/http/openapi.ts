@@ -1,6 +1,8 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { documentedErrors } from './openapi-errors.ts'
 import { exampleOf } from './openapi-examples.ts'
+import { operationIdOf, requestName, resultName } from './openapi-names.ts'
+import { jsonSchema } from './openapi-schemas.ts'
 import { type Tag, tagDescriptions } from './openapi-tags.ts'
 import type { AnswerDoc, Route } from './route.ts'
 import { problemSchema } from './schemas.ts'
@@ -73,8 +75,9 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
   const body = route.body
     ? { schema: route.body, mediaTypes: route.bodyFormat?.mediaTypes ?? ['application/json'] }
     : route.passedBody
+  const operationId = operationIdOf(route)
   return {
-    operationId: operationIdOf(route),
+    operationId,
     summary: route.summary,
     description: [route.description, accessOf(route)].filter((part) => part !== undefined).join('\n\n'),
     tags: [route.tag],
@@ -85,8 +88,8 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
       ...queryParameters(route, components),
       ...headerParameters(route),
     ],
-    ...(body ? { requestBody: requestBodyOf(route, body, components) } : {}),
-    responses: responsesOf(route, components),
+    ...(body ? { requestBody: requestBodyOf(route, body, operationId, components) } : {}),
+    responses: responsesOf(route, operationId, components),
   }
 }
 
@@ -100,56 +103,10 @@ function accessOf({ access, path }: Route): string {
   return `Requires the scope \`${access}\`.`
 }
 
-const operationIdOf = (route: Route): string =>
-  [route.method, ...route.path.split('/').filter((part) => part !== '')]
-    .map((part) => part.replaceAll(/[^A-Za-z0-9]+/g, ' ').trim())
-    .flatMap((part) => part.split(' '))
-    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join('')
-
 const securityOf = ({ access, path }: Route): OpenApiOperation['security'] => {
   if (path === '/auth/token') return [{ clientCredentials: [] }, {}]
   if (access === 'public') return []
   return [access === 'device' ? { deviceToken: [] } : { bearer: [] }]
-}
-
-/** A schema as JSON Schema 2020-12. Named schemas are moved to `components`. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
-  const {
-    $schema: _dialect,
-    $defs,
-    ...own
-  } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json
-  const text = JSON.stringify({ own, $defs: $defs ?? {} }, (_key, value) => plainForm(value))
-  const moved = JSON.parse(text.replaceAll('#/$defs/', '#/components/schemas/'))
-  for (const [name, definition] of Object.entries<Json>(moved.$defs)) {
-    const { id: _id, ...rest } = definition
-    components[name] = rest
-  }
-  const name = moved.own.id
-  if (typeof name !== 'string') return moved.own
-  const { id: _id, ...rest } = moved.own
-  components[name] = rest
-  return { $ref: `#/components/schemas/${name}` }
-}
-
-/**
- * The same schema in a form that all tools understand: a record with fixed keys as properties, and a tuple with the number
- * of its items, and as a list if they are alike.
- */
-function plainForm(schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema
-  const { propertyNames, additionalProperties, ...rest } = schema as Json
-  const keys = (propertyNames as { enum?: string[] } | undefined)?.enum
-  if (keys && 'required' in rest) {
-    return { ...rest, properties: Object.fromEntries(keys.map((key) => [key, additionalProperties])) }
-  }
-  const { prefixItems, items: others, ...list } = rest
-  if (!Array.isArray(prefixItems) || others) return schema
-  const { length } = prefixItems
-  const isUniform = prefixItems.every((item) => JSON.stringify(item) === JSON.stringify(prefixItems[0]))
-  const items = isUniform ? { items: prefixItems[0] } : { prefixItems, items: {} }
-  return { ...list, ...items, minItems: length, maxItems: length }
 }
 
 function pathParameters(route: Route, components: Json): Json[] {
@@ -209,22 +166,27 @@ function headerParameters(route: Route): Json[] {
 function requestBodyOf(
   route: Route,
   body: { schema?: z.ZodType; mediaTypes: readonly string[] },
+  operationId: string,
   components: Json,
 ): Json {
-  const schema = body.schema ? jsonSchema(body.schema, 'input', components) : {}
+  const schema = body.schema ? jsonSchema(body.schema, 'input', components, () => requestName(operationId)) : {}
   const media = { schema, example: route.example?.body ?? exampleOf(schema, components) }
   const optional = body.schema?.safeParse({}).success ?? false
   return { required: !optional, content: Object.fromEntries(body.mediaTypes.map((type) => [type, media])) }
 }
 
-function responsesOf(route: Route, components: Json): Record<string, Json> {
+function responsesOf(route: Route, operationId: string, components: Json): Record<string, Json> {
   const { errorForm = { schema: problemSchema, contentType: 'application/problem+json' } } = route
   const problem = jsonSchema(errorForm.schema, 'output', components)
   const answers: Record<string, AnswerDoc> = { ...documentedErrors(route), ...route.answers }
   return Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => {
       const failed = Number(status) >= 400
-      const schema = answer.schema ? jsonSchema(answer.schema, 'output', components) : failed ? problem : undefined
+      const schema = answer.schema
+        ? jsonSchema(answer.schema, 'output', components, (own) => resultName(operationId, own))
+        : failed
+          ? problem
+          : undefined
       const contentType = answer.contentType ?? (failed ? errorForm.contentType : 'application/json')
       const example = failed || !schema ? {} : { example: route.example?.answer ?? exampleOf(schema, components) }
       const content = {

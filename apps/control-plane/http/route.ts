@@ -75,6 +75,8 @@ type Schema<T> = z.ZodType<T> | undefined
 export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   path: string
+  /** The verb and the noun for generated clients, if method and path do not give good ones. */
+  operationId?: string
   summary: string
   /** Markdown for the documentation, if the summary is not sufficient. */
   description?: string

@@ -31,11 +31,13 @@ export async function setAddressOfPage(db: Queryable, pageUrl: string): Promise<
   await db.query('UPDATE alert_address SET base_url = $1 WHERE base_url IS DISTINCT FROM $1', [pageUrl])
 }
 
-export const linkedAddressSchema = z.object({
-  email: z.string(),
-  organizationName: z.string(),
-  state: z.enum(addressStates),
-})
+export const linkedAddressSchema = z
+  .object({
+    email: z.string(),
+    organizationName: z.string(),
+    state: z.enum(addressStates),
+  })
+  .meta({ id: 'LinkedAddress' })
 
 type LinkedAddress = z.infer<typeof linkedAddressSchema>
 

@@ -10,15 +10,17 @@ import { tenantTransaction } from '#fleet/tenant'
 import { queryEntity } from '#postgres/entities'
 
 /** A device that runs a profile. */
-export const profileDeviceSchema = z.object({
-  id: uuid(),
-  name: z.string(),
-  serial: z.string(),
-  model: z.string(),
-  status: z.enum(deviceStatuses),
-  appliedVersion: z.int(),
-  pendingVersion: z.int().nullable().describe('The version of an open job that applies the profile.'),
-})
+export const profileDeviceSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    serial: z.string(),
+    model: z.string(),
+    status: z.enum(deviceStatuses),
+    appliedVersion: z.int(),
+    pendingVersion: z.int().nullable().describe('The version of an open job that applies the profile.'),
+  })
+  .meta({ id: 'ConfigProfileDevice' })
 
 type ProfileDevicePage = Page<z.infer<typeof profileDeviceSchema>> & {
   /** How many devices run the present version, and how many an earlier one. */

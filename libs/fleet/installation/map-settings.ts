@@ -22,42 +22,36 @@ export const webOrigin = z
   )
 
 /** The background of the map, for the whole installation. */
-export const mapSettingsSchema = z
-  .strictObject({
-    background: z
-      .discriminatedUnion('kind', [
-        z.strictObject({ kind: z.literal('offline') }),
-        z.strictObject({
-          kind: z.literal('style'),
-          styleUrl: webUrl().describe('A MapLibre style.'),
-          darkStyleUrl: webUrl().optional().describe('The style of the dark theme. Default: `styleUrl`.'),
-        }),
-        z.strictObject({
-          kind: z.literal('pmtiles'),
-          file: z
-            .string()
-            .min(1)
-            .max(1_000)
-            .describe('The path of a PMTiles file on the servers of the control plane.'),
-        }),
-      ])
-      .describe('`offline` is the map of the world, which needs no other server.'),
-    satellite: z
-      .strictObject({
-        tilesUrl: tileTemplate().describe('The address of raster tiles with `{z}`, `{x}` and `{y}`.'),
-        attribution: z.string().max(500).default(''),
-        maxZoom: z.int().min(0).max(24).default(19),
-      })
-      .nullable()
-      .default(null)
-      .describe('Satellite images that a reader can choose; null for none.'),
-    origins: z
-      .array(webOrigin)
-      .max(20)
-      .default([])
-      .describe('Other origins from which the styles load tiles, fonts and images.'),
-  })
-  .meta({ id: 'MapSettings' })
+export const mapSettingsSchema = z.strictObject({
+  background: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('offline') }),
+      z.strictObject({
+        kind: z.literal('style'),
+        styleUrl: webUrl().describe('A MapLibre style.'),
+        darkStyleUrl: webUrl().optional().describe('The style of the dark theme. Default: `styleUrl`.'),
+      }),
+      z.strictObject({
+        kind: z.literal('pmtiles'),
+        file: z.string().min(1).max(1_000).describe('The path of a PMTiles file on the servers of the control plane.'),
+      }),
+    ])
+    .describe('`offline` is the map of the world, which needs no other server.'),
+  satellite: z
+    .strictObject({
+      tilesUrl: tileTemplate().describe('The address of raster tiles with `{z}`, `{x}` and `{y}`.'),
+      attribution: z.string().max(500).default(''),
+      maxZoom: z.int().min(0).max(24).default(19),
+    })
+    .nullable()
+    .default(null)
+    .describe('Satellite images that a reader can choose; null for none.'),
+  origins: z
+    .array(webOrigin)
+    .max(20)
+    .default([])
+    .describe('Other origins from which the styles load tiles, fonts and images.'),
+})
 
 export type MapSettings = z.infer<typeof mapSettingsSchema>
 

@@ -46,14 +46,16 @@ export const sampleSchema = (kind: Kind) =>
   })
 
 /** The body of a telemetry report as documented in OpenAPI. */
-export const reportSchema = z.object({
-  sentAt: time.optional(),
-  batchId: z.string().max(256).optional(),
-  samples: z
-    .array(z.union(kinds.map(sampleSchema)))
-    .min(1)
-    .max(1000),
-})
+export const reportSchema = z
+  .object({
+    sentAt: time.optional(),
+    batchId: z.string().max(256).optional(),
+    samples: z
+      .array(z.union(kinds.map(sampleSchema)))
+      .min(1)
+      .max(1000),
+  })
+  .meta({ id: 'TelemetryReport' })
 
 /** Returns the schema of a stored sample's fields. All are present, null if no usable value was sent. */
 export const recordFieldsSchema = (kind: Kind) =>

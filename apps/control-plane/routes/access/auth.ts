@@ -13,6 +13,7 @@ export const authRoutes: Route[] = [
   route({
     method: 'post',
     path: '/auth/token',
+    operationId: 'createAccessToken',
     summary: 'Exchange an API key for a short-lived access token',
     description:
       'OAuth 2.0 client credentials grant. Send the key’s id and secret (or the whole key as the secret) with HTTP Basic or as form fields, at most 64 KiB.',
@@ -32,7 +33,9 @@ export const authRoutes: Route[] = [
     answers: {
       200: {
         description: 'A bearer token.',
-        schema: z.object({ access_token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int() }),
+        schema: z
+          .object({ access_token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int() })
+          .meta({ id: 'AccessToken' }),
       },
       400: { description: '`error`: invalid_request, unsupported_grant_type or invalid_scope.' },
       401: { description: '`error`: invalid_client.' },
@@ -71,13 +74,14 @@ export const authRoutes: Route[] = [
   route({
     method: 'get',
     path: '/.well-known/jwks.json',
+    operationId: 'getSigningKeys',
     summary: 'Get the public keys that sign access tokens',
     tag,
     access: 'public',
     answers: {
       200: {
         description: 'A JSON Web Key Set.',
-        schema: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }),
+        schema: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }).meta({ id: 'SigningKeys' }),
       },
     },
     handle: async ({ services }) => ({

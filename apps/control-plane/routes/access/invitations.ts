@@ -36,9 +36,11 @@ export const invitationRoutes: Route[] = [
     answers: {
       201: {
         description: 'The invitation.',
-        schema: invitationSchema.extend({
-          url: z.url().nullable().describe('The link; null if the service sends it to the address.'),
-        }),
+        schema: invitationSchema
+          .extend({
+            url: z.url().nullable().describe('The link; null if the service sends it to the address.'),
+          })
+          .meta({ id: 'NewInvitation' }),
       },
       ...limitReached(
         'people',
@@ -84,6 +86,7 @@ export const invitationRoutes: Route[] = [
   route({
     method: 'post',
     path: '/auth/invitation-links',
+    operationId: 'getInvitationByLink',
     summary: 'Get the invitation of a link',
     description: 'For the web page, which the links open. Changes nothing.',
     tag,
@@ -104,6 +107,7 @@ export const invitationRoutes: Route[] = [
   route({
     method: 'post',
     path: '/auth/invitation-acceptances',
+    operationId: 'acceptInvitation',
     summary: 'Accept an invitation',
     description: 'Uses the link up, and signs the person in with the session cookie. For the web page.',
     tag,

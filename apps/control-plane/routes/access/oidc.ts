@@ -29,6 +29,7 @@ export const oidcRoutes: Route[] = [
   route({
     method: 'get',
     path: '/auth/oidc/start',
+    operationId: 'startOidcSignIn',
     summary: 'Sign in at the identity provider',
     description: 'Redirects the browser to the OpenID provider (authorization code with PKCE). For the web page.',
     tag,
@@ -53,6 +54,7 @@ export const oidcRoutes: Route[] = [
   route({
     method: 'get',
     path: '/auth/oidc/callback',
+    operationId: 'finishOidcSignIn',
     summary: 'Finish a sign-in at the identity provider',
     description: 'The redirect URI to register at the provider. Sets the session cookie and redirects to the web page.',
     tag,
@@ -90,6 +92,7 @@ export const oidcRoutes: Route[] = [
   route({
     method: 'get',
     path: '/auth/oidc/sign-out',
+    operationId: 'startOidcSignOut',
     summary: 'Sign out at the identity provider',
     description:
       'Redirects the browser to the OpenID provider (RP-initiated logout), which returns it to the web page. For the web page, after it ended its own session.',

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { pageAddress } from '#core/page-address'
-import { instantOut, uuid } from '#core/schemas'
+import { uuid } from '#core/schemas'
 import { roleNames } from '#fleet/access/scopes'
 import { changeRole, createPersonLink, listPeople, personSchema, removePerson } from '#people/members'
 import { paged } from '../../http/paging.ts'
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+
+import { signInLinkSchema } from './sign-in.ts'
 
 const tag = 'People'
 
@@ -64,7 +66,7 @@ export const peopleRoutes: Route[] = [
     params: personParams,
     idempotent: 'secret',
     answers: {
-      201: { description: 'The link.', schema: z.object({ url: z.url(), expiresAt: instantOut() }) },
+      201: { description: 'The link.', schema: signInLinkSchema },
       409: { description: '`email_confirmed`: the person gets sign-in links by e-mail.' },
     },
     handle: async ({ ctx, services, params }) => {

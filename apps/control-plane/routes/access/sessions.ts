@@ -46,6 +46,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'get',
     path: '/auth/sessions',
+    operationId: 'listOwnSessions',
     summary: 'List your sign-in sessions',
     description:
       'The sessions of the same person or user, or those that began with a sign-in link of the same API key.',
@@ -58,6 +59,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/auth/sessions/:id',
+    operationId: 'deleteOwnSession',
     summary: 'End one of your sign-in sessions',
     description: 'The session stops working within 5 seconds.',
     tag,
@@ -69,6 +71,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'get',
     path: '/sessions',
+    operationId: 'listPlatformSessions',
     summary: 'List the sign-in sessions of all people',
     tag,
     access: 'platform',
@@ -84,6 +87,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/sessions/:id',
+    operationId: 'deletePlatformSession',
     summary: 'End the sign-in session of any person',
     description:
       'The session stops working within 5 seconds. The person can sign in again: to prevent that, revoke the API key, or remove the person or the role at the identity provider.',
@@ -96,6 +100,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'get',
     path: '/orgs/:orgId/sessions',
+    operationId: 'listOrganizationSessions',
     summary: 'List the sign-in sessions of an organization',
     description:
       'The sessions that began with a sign-in link of an API key of the organization, and those of people and of users to whom the identity provider gives a role in it.',
@@ -112,6 +117,7 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/orgs/:orgId/sessions/:id',
+    operationId: 'deleteOrganizationSession',
     summary: 'End a sign-in session of an organization',
     description:
       'The session stops working within 5 seconds, in all organizations of the person. The person can sign in again: to prevent that, revoke the API key, or remove the person or the role at the identity provider.',

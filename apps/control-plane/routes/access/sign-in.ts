@@ -32,6 +32,8 @@ export const callerSchema = z
   })
   .meta({ id: 'Caller' })
 
+export const signInLinkSchema = z.object({ url: z.url(), expiresAt: instantOut() }).meta({ id: 'SignInLink' })
+
 export const callerOf = ({ id, name, platform, sessionId, grants }: Principal) => ({
   id,
   name: name ?? null,
@@ -55,7 +57,7 @@ export const signInRoutes: Route[] = [
     access: 'principal',
     idempotent: 'secret',
     answers: {
-      201: { description: 'The link.', schema: z.object({ url: z.url(), expiresAt: instantOut() }) },
+      201: { description: 'The link.', schema: signInLinkSchema },
       403: {
         description:
           '`api_key_required`: only an API key can create a link. Sessions and access tokens, also those of an identity provider, cannot.',
@@ -103,17 +105,19 @@ export const signInRoutes: Route[] = [
     answers: {
       200: {
         description: 'The session and the ways to sign in.',
-        schema: z.object({
-          caller: callerSchema.nullable().describe('Null without a valid session.'),
-          provider: z
-            .object({
-              name: z.string(),
-              signsOut: z.boolean().describe('Whether its users sign out at `/auth/oidc/sign-out` as well.'),
-            })
-            .nullable()
-            .describe('The identity provider; null without one.'),
-          sendsLinks: z.boolean().describe('Whether people can get a sign-in link by e-mail.'),
-        }),
+        schema: z
+          .object({
+            caller: callerSchema.nullable().describe('Null without a valid session.'),
+            provider: z
+              .object({
+                name: z.string(),
+                signsOut: z.boolean().describe('Whether its users sign out at `/auth/oidc/sign-out` as well.'),
+              })
+              .nullable()
+              .describe('The identity provider; null without one.'),
+            sendsLinks: z.boolean().describe('Whether people can get a sign-in link by e-mail.'),
+          })
+          .meta({ id: 'SignInState' }),
       },
       ...tooMany,
     },
@@ -127,6 +131,7 @@ export const signInRoutes: Route[] = [
   route({
     method: 'post',
     path: '/auth/sign-in-mails',
+    operationId: 'sendSignInMail',
     summary: 'Send a sign-in link by e-mail',
     description:
       'For people who joined an organization. The message follows within seconds, at most once a minute and five times an hour. The answer is the same for an address that belongs to nobody.',
@@ -137,7 +142,7 @@ export const signInRoutes: Route[] = [
     answers: {
       202: {
         description: 'The address. If it belongs to a person, a message follows.',
-        schema: z.object({ email: z.string() }),
+        schema: z.object({ email: z.string() }).meta({ id: 'SentSignInMail' }),
       },
       409: { description: '`mail_server_missing`: no mail server is set up.' },
       ...tooMany,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { adapterOf } from '#adapters/adapters'
 import type { SourceName } from '#adapters/source-names'
+import { pascalCase } from '../../http/openapi-names.ts'
 import { type Route, route } from '../../http/route.ts'
 import { forwardToDeviceEdge } from './device-edge.ts'
 
@@ -27,6 +28,7 @@ const adapterRoute = ({ source, body, mediaTypes, answers, ...described }: Adapt
     ...described,
     method: 'post',
     path: adapter.path,
+    operationId: `report${pascalCase(source)}Telemetry`,
     tag: 'Adapters',
     access: 'device',
     adapter,
@@ -39,11 +41,14 @@ const adapterRoute = ({ source, body, mediaTypes, answers, ...described }: Adapt
 const json = 'application/json'
 const text = 'text/plain'
 
-const outcome = z.object({
-  accepted: z.int(),
-  rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
-  dropped: z.int().describe('Values that have no field or cannot be converted.'),
-})
+const outcome = z
+  .object({
+    accepted: z.int(),
+    rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+    dropped: z.int().describe('Values that have no field or cannot be converted.'),
+  })
+  .meta({ id: 'AdapterOutcome' })
+const teltonikaRecord = z.record(z.string(), z.unknown()).meta({ id: 'TeltonikaRecord' })
 const protobuf = 'application/x-protobuf'
 
 /** The routes for routers and tools that speak another protocol. The device edge handles them. */
@@ -60,7 +65,7 @@ export const adapterRoutes: Route[] = [
       current: z.string().optional().describe('`true` if the report was not buffered.'),
     }),
     body: z.looseObject({ type: z.literal('DeviceMonitoring') }),
-    errorForm: { contentType: json, schema: z.object({ detail: z.string() }) },
+    errorForm: { contentType: json, schema: z.object({ detail: z.string() }).meta({ id: 'OpenwispError' }) },
     answers: {
       200: { description: accepted, schema: z.null() },
       404: {
@@ -87,7 +92,10 @@ export const adapterRoutes: Route[] = [
       bucket: z.string().optional().describe('Ignored.'),
     }),
     body: z.string(),
-    errorForm: { contentType: json, schema: z.object({ code: z.string(), message: z.string() }) },
+    errorForm: {
+      contentType: json,
+      schema: z.object({ code: z.string(), message: z.string() }).meta({ id: 'InfluxError' }),
+    },
     answers: {
       204: { description: accepted },
       400: {
@@ -104,7 +112,7 @@ export const adapterRoutes: Route[] = [
     description:
       'A record, a list of records, or either of them in `data`. Members that have no field are dropped and counted. `docs/adapters.md` has the mapping.',
     mediaTypes: [json],
-    body: z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))]),
+    body: z.union([teltonikaRecord, z.array(teltonikaRecord)]),
     answers: {
       200: {
         description: accepted,
@@ -123,7 +131,10 @@ export const adapterRoutes: Route[] = [
       'An `ExportMetricsServiceRequest` in protobuf or JSON. Gauges and cumulative sums are named after telemetry fields, such as `cellular.rsrpDbm`; text fields are attributes of data points. Other metrics are rejected in `partialSuccess`. Errors are a `google.rpc.Status`.',
     mediaTypes: [json, protobuf],
     body: z.looseObject({ resourceMetrics: z.array(z.looseObject({})).optional() }),
-    errorForm: { contentType: [json, protobuf], schema: z.object({ code: z.int(), message: z.string() }) },
+    errorForm: {
+      contentType: [json, protobuf],
+      schema: z.object({ code: z.int(), message: z.string() }).meta({ id: 'OtlpStatus' }),
+    },
     answers: {
       200: {
         description: 'The accepted data points are stored durably. `partialSuccess` is present if some were rejected.',

@@ -50,6 +50,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'post',
     path: reportPath,
+    operationId: 'reportTelemetry',
     summary: 'Report telemetry',
     description:
       'Send up to 1,000 samples and 1 MiB as JSON or NDJSON, optionally compressed with gzip or zstd. Invalid samples are listed in `rejected`; all other samples are stored durably before the response is sent.',
@@ -108,6 +109,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'get',
     path: nextJobPath,
+    operationId: 'getNextJob',
     summary: 'Get the next job, with long polling',
     tag,
     access: 'device',
@@ -125,6 +127,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'post',
     path: jobStatusPath,
+    operationId: 'reportJobStatus',
     summary: 'Report the status of a job',
     tag,
     access: 'device',
@@ -152,6 +155,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'get',
     path: deviceConfigPath,
+    operationId: 'getAppliedConfig',
     summary: 'Get the config profile last applied to the device',
     tag,
     access: 'device',

@@ -30,6 +30,7 @@ export const alertAddressRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/alert-address-confirmations',
+    operationId: 'sendAlertAddressConfirmation',
     summary: 'Send the confirmation of an address again',
     description:
       'The service sends the first one when a rule names an address. It can be sent again after an hour, at most five times in a week.',
@@ -63,6 +64,7 @@ export const alertAddressRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/alert-address-tests',
+    operationId: 'testAlertAddress',
     summary: 'Send a test message to an address',
     description: 'The worker sends it within seconds, once. `lastTest` of the address then has the result.',
     tag,
@@ -88,6 +90,7 @@ export const alertAddressRoutes: Route[] = [
   route({
     method: 'post',
     path: '/alert-address-links',
+    operationId: 'answerAlertAddressLink',
     summary: 'Confirm or refuse alerts by e-mail',
     description:
       'For the web page, which the links in messages open. Without `answer`, only returns what the link is about. A link can do nothing else, and needs no other credentials.',

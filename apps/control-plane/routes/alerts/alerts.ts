@@ -124,6 +124,7 @@ export const alertRoutes: Route[] = [
   route({
     method: 'get',
     path: '/alert-counts',
+    operationId: 'getPlatformAlertCounts',
     summary: 'Count alerts that are not closed in all organizations',
     description: 'Counts the alerts of the organizations in which the caller holds `alert:read`.',
     tag,
@@ -181,6 +182,7 @@ export const alertRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/alert-acknowledgements',
+    operationId: 'acknowledgeAlerts',
     summary: 'Acknowledge many alerts',
     description:
       'Acknowledges the alerts in `alertIds` (at most 1,000), or the oldest 1,000 open alerts that match `filter`. Says what happened to each. You can repeat the request.',
@@ -202,6 +204,7 @@ export const alertRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/alert-closures',
+    operationId: 'closeAlerts',
     summary: 'Close many alerts',
     description:
       'Closes the alerts in `alertIds` (at most 1,000), or the oldest 1,000 that match `filter` and are not closed. Says what happened to each. You can repeat the request.',

@@ -33,6 +33,7 @@ export const deviceBulkRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/device-tags',
+    operationId: 'updateDeviceTags',
     summary: 'Add and remove tags of many devices',
     description:
       'Changes the devices in `deviceIds` (at most 10,000) or all that match `filter`. Devices that would have more than 50 tags are not changed and are counted in `refused`. You can repeat the request.',
@@ -44,7 +45,7 @@ export const deviceBulkRoutes: Route[] = [
     answers: {
       200: {
         description: 'The numbers of devices that were selected, changed and refused.',
-        schema: z.object({ matched: z.int(), changed: z.int(), refused: z.int() }),
+        schema: z.object({ matched: z.int(), changed: z.int(), refused: z.int() }).meta({ id: 'ChangedTags' }),
       },
       ...writeErrors,
     },

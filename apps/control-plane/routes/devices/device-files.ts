@@ -14,21 +14,23 @@ import { deviceFilter } from './device-schemas.ts'
 const tag = 'Devices'
 const maxImportBytes = 8 * 1024 * 1024
 
-const reportSchema = z.object({
-  created: z.int(),
-  updated: z.int().describe('With `existing=update`: rows whose device exists.'),
-  results: z.array(
-    z.object({
-      index: z.int().describe('Index of the row, starting at 0.'),
-      line: z.int().describe('The line of the file on which the row ends, starting at 1.'),
-      status: z.enum(['created', 'updated', 'failed']),
-      id: uuid().optional(),
-      token: z.string().optional(),
-      code: z.string().optional(),
-      detail: z.string().optional(),
-    }),
-  ),
-})
+const reportSchema = z
+  .object({
+    created: z.int(),
+    updated: z.int().describe('With `existing=update`: rows whose device exists.'),
+    results: z.array(
+      z.object({
+        index: z.int().describe('Index of the row, starting at 0.'),
+        line: z.int().describe('The line of the file on which the row ends, starting at 1.'),
+        status: z.enum(['created', 'updated', 'failed']),
+        id: uuid().optional(),
+        token: z.string().optional(),
+        code: z.string().optional(),
+        detail: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'DeviceImport' })
 
 const importQuery = dryRunQuery.extend({
   orgId: uuid(),

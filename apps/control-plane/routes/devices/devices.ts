@@ -172,10 +172,12 @@ export const deviceRoutes: Route[] = [
     answers: {
       201: {
         description: 'The token.',
-        schema: z.object({
-          token: z.string(),
-          expiresAt: instantOut().nullable().describe('Null if the token does not expire.'),
-        }),
+        schema: z
+          .object({
+            token: z.string(),
+            expiresAt: instantOut().nullable().describe('Null if the token does not expire.'),
+          })
+          .meta({ id: 'NewDeviceToken' }),
       },
       ...writeErrors,
       ...limitReached('deviceTokens'),

@@ -33,6 +33,7 @@ export const groupMemberRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/groups/:id/members',
+    operationId: 'addGroupMembers',
     summary: 'Add explicit members to a group',
     description:
       'If a device does not exist, no device is added; the 404 response lists the missing ids in `deviceIds`.',
@@ -44,7 +45,7 @@ export const groupMemberRoutes: Route[] = [
     answers: {
       200: {
         description: 'The number of added devices and of devices that already were members.',
-        schema: z.object({ added: z.int(), alreadyMembers: z.int() }),
+        schema: z.object({ added: z.int(), alreadyMembers: z.int() }).meta({ id: 'AddedMembers' }),
       },
       ...writeErrors,
       ...limitReached('groupMembers'),

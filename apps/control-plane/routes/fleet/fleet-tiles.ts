@@ -23,6 +23,7 @@ const codings = ['zstd', 'gzip'] as const
 const tile = route({
   method: 'get',
   path: '/fleet/tiles/:z/:x/:y.mvt',
+  operationId: 'getFleetTile',
   summary: 'Get a vector tile of the fleet',
   description:
     'Returns a Mapbox Vector Tile 2.1 (extent 4096) with the layers `devices`, `coverage` and `dwells`. From zoom 13 on, `devices` contains each device. At lower zooms, it contains one feature for each H3 cell: a single device, or a cluster with `count`, `online`, `offline` and `worstQuality`. Each device or cluster is in exactly one tile. `status` applies to `devices`, `rat` and `plmn` to `devices` and `coverage`. A property without a value is left out. `X-Layers-Omitted` names layers that the plan does not include or that have too many items. `/fleet/tiles.json` lists all properties.',
@@ -66,6 +67,7 @@ const codingOf = (http: Context) => chooseCoding(http.req.header('accept-encodin
 const json = route({
   method: 'get',
   path: '/fleet/tiles.json',
+  operationId: 'getFleetTileJson',
   summary: 'Describe the vector tiles as TileJSON',
   description:
     'Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of this request. `fleet` describes the devices of the query. Requests for tiles need the same `Authorization` header.',

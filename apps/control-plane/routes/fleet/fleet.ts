@@ -43,16 +43,20 @@ import { sharedResponse } from './shared-response.ts'
 const tag = 'Fleet GPS'
 
 /** A feature collection (RFC 7946) with the top-level members of the other formats. */
-const featureCollection = z.looseObject({
-  type: z.literal('FeatureCollection'),
-  features: z.array(
-    z.looseObject({
-      type: z.literal('Feature'),
-      geometry: z.looseObject({ type: z.string() }).nullable(),
-      properties: z.record(z.string(), z.unknown()),
-    }),
-  ),
-})
+const featureCollection = z
+  .looseObject({
+    type: z.literal('FeatureCollection'),
+    features: z.array(
+      z
+        .looseObject({
+          type: z.literal('Feature'),
+          geometry: z.looseObject({ type: z.string() }).nullable(),
+          properties: z.record(z.string(), z.unknown()),
+        })
+        .meta({ id: 'FleetFeature' }),
+    ),
+  })
+  .meta({ id: 'FleetFeatureCollection' })
 
 /** A cursor is valid for this caller and these filters only. */
 const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
@@ -63,6 +67,7 @@ const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
 const gps = route({
   method: 'get',
   path: '/fleet/gps',
+  operationId: 'getFleetGps',
   summary: 'Get device positions, signal, coverage and dwells',
   description:
     'Returns devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. With `since`, the response contains only changes. In GeoJSON, cells and trails are split at the antimeridian (RFC 7946, 3.1.9); the property `ts` of a trail has the time of each position, in one list for each part.',
@@ -100,6 +105,7 @@ const gps = route({
 const stream = route({
   method: 'get',
   path: '/fleet/gps/stream',
+  operationId: 'streamFleetGps',
   summary: 'Stream fleet GPS as server-sent events',
   description:
     'Sends a `snapshot` event with the response of `/fleet/gps`, then a `delta` event for each change. Event ids are `asOf` values: send `Last-Event-ID` to resume after a disconnect. A client can open 20 streams and an organization 100; more return 429 `too_many_streams`. The server disconnects clients that do not read for a minute.',
@@ -186,6 +192,7 @@ const trips = route({
 const deadZones = route({
   method: 'get',
   path: '/fleet/dead-zones',
+  operationId: 'listDeadZones',
   summary: 'List dead zones',
   description:
     'A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less than 90 % of the votes have service or the median signal quality is `none`. `bbox` filters by the centre of a zone.',
@@ -250,6 +257,7 @@ const operators = route({
 const forecast = route({
   method: 'post',
   path: '/fleet/forecast',
+  operationId: 'forecastRoute',
   summary: 'Forecast the signal along a route',
   description:
     'Blends the votes of the cells around each segment of the path, from H3 resolution 10 to 7. The request is a POST because a path can be too long for a URL. It does not change anything.',

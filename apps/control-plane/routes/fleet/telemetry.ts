@@ -185,6 +185,7 @@ const boundTo = ({ ctx, query, http }: RouteInput<Params, HistoryQuery, unknown>
 const latest = route({
   method: 'get',
   path: '/api/:modelSegment/:deviceId/telemetry/latest',
+  operationId: 'getLatestTelemetry',
   summary: 'Get the latest telemetry of a device',
   description:
     'Returns the newest sample of each kind by sample time. IMSI, ICCID and WAN address are masked unless you hold `device:sensitive`.',
@@ -208,6 +209,7 @@ const latest = route({
 const history = route({
   method: 'get',
   path: '/api/:modelSegment/:deviceId/telemetry/history',
+  operationId: 'getTelemetryHistory',
   summary: 'Get the telemetry history of a device',
   description:
     'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is revoked or the device is deleted during the download.',
@@ -250,6 +252,7 @@ const history = route({
 const dataUse = route({
   method: 'get',
   path: '/api/:modelSegment/:deviceId/telemetry/data-use',
+  operationId: 'getDataUse',
   summary: 'Get the data use of a device',
   description:
     'Returns what each modem and interface received and sent in the window, from the counters in `connection` samples. A counter that falls has wrapped at 2^32 if that explains it with less than 2^31 bytes; otherwise it has started again from 0. The first sample of the window counts from the sample before, if that is at most an hour older.',

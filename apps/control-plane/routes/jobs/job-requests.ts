@@ -66,6 +66,7 @@ export const jobRequestRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/groups/:id/jobs',
+    operationId: 'createGroupJobs',
     summary: 'Create a job for each device in a group',
     description:
       'Creates one job for each effective member. Disabled devices are listed in `skipped`. An offline router receives its job when it reconnects, unless the job expires first.',

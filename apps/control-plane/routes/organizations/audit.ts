@@ -43,6 +43,7 @@ export const auditRoutes: Route[] = [
   route({
     method: 'get',
     path: '/audit',
+    operationId: 'listPlatformAuditRecords',
     summary: 'List audit records of the platform',
     description:
       'Records that belong to no organization: sign-ins of platform administrators, and sessions that the platform ended.',

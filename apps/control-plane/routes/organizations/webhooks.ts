@@ -28,7 +28,9 @@ export const webhookRoutes: Route[] = [
     answers: {
       201: {
         description: 'The webhook with its signing secret.',
-        schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; returned only once.') }),
+        schema: webhookSchema
+          .extend({ secret: z.string().describe('`whsec_…`; returned only once.') })
+          .meta({ id: 'NewWebhook' }),
       },
       ...limitReached('webhooks'),
     },

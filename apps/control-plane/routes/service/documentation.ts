@@ -14,10 +14,16 @@ export function documentationRoutes(createDocument: (baseUrl: string) => OpenApi
     route({
       method: 'get',
       path: '/openapi.json',
+      operationId: 'getOpenApiDocument',
       summary: 'Get the OpenAPI 3.1 document',
       tag,
       access: 'public',
-      answers: { 200: { description: 'An OpenAPI document.', schema: z.looseObject({ openapi: z.string() }) } },
+      answers: {
+        200: {
+          description: 'An OpenAPI document.',
+          schema: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiDocument' }),
+        },
+      },
       handle: async ({ services }) => {
         document ??= createDocument(services.publicBaseUrl)
         return { status: 200, body: document, headers: { 'Cache-Control': 'public, max-age=300' } }
@@ -26,6 +32,7 @@ export function documentationRoutes(createDocument: (baseUrl: string) => OpenApi
     route({
       method: 'get',
       path: '/docs',
+      operationId: 'getApiReference',
       summary: 'Read this API reference as a web page',
       tag,
       access: 'public',

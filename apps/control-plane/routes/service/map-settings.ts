@@ -13,12 +13,12 @@ import { ok, type Route, type RouteInput, route } from '../../http/route.ts'
 const path = '/map-settings'
 const tag = 'Operations'
 
+const settings = mapSettingsSchema.meta({ id: 'MapSettings' })
+
 const schema = z
   .object({
-    stored: mapSettingsSchema,
-    effective: mapSettingsSchema.describe(
-      'What the page uses: the environment of the control plane, else what is stored.',
-    ),
+    stored: settings,
+    effective: settings.describe('What the page uses: the environment of the control plane, else what is stored.'),
     environment: z
       .array(z.string())
       .describe('The environment variables that replace stored settings, such as `MAP_STYLE_URL`.'),

@@ -12,25 +12,34 @@ const copySchema = z.object({
   lagS: z.number().nullable().describe('Reports that were accepted longer ago can be read. Null if unknown.'),
   isRead: z.boolean(),
 })
-const readinessSchema = z.object({
-  ready: z.boolean(),
-  checks: z.record(z.string(), z.enum(['ok', 'failed'])),
-  copies: z.array(copySchema).optional().describe('The copies of QuestDB, if there are several.'),
-})
+const readinessSchema = z
+  .object({
+    ready: z.boolean(),
+    checks: z.record(z.string(), z.enum(['ok', 'failed'])),
+    copies: z.array(copySchema).optional().describe('The copies of QuestDB, if there are several.'),
+  })
+  .meta({ id: 'Readiness' })
 
 export const operationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/livez',
+    operationId: 'checkLiveness',
     summary: 'Check liveness',
     tag,
     access: 'public',
-    answers: { 200: { description: 'The process is alive.', schema: z.object({ alive: z.literal(true) }) } },
+    answers: {
+      200: {
+        description: 'The process is alive.',
+        schema: z.object({ alive: z.literal(true) }).meta({ id: 'Liveness' }),
+      },
+    },
     handle: async () => ({ status: 200, body: { alive: true } }),
   }),
   route({
     method: 'get',
     path: '/readyz',
+    operationId: 'checkReadiness',
     summary: 'Check readiness',
     tag,
     access: 'public',
