@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { storableJson } from '#core/text'
-import type { Json } from '#fleet/config-profiles/settings-tree'
 import { configStates } from '#fleet/config-profiles/config-state'
+import type { Json } from '#fleet/config-profiles/settings-tree'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { reportedStatuses } from '#fleet/jobs/model/states'
 
@@ -92,35 +92,33 @@ export const jobStatusAnswer = z
 /** The config profile that was last applied to the device, with its secrets. */
 export const configAnswer = z
   .object({
-  profile: z.object({
-    id: uuid(),
-    version: z.int(),
-    settings: z.record(z.string(), z.unknown()),
-    secrets: z.array(z.string()).describe('JSON pointers of the secrets in `settings`.'),
-    digest: z
-      .string()
-      .describe('`sha256:` and the SHA-256 of the canonical JSON (RFC 8785) of `settings` without secrets.'),
-  }),
-})
+    profile: z.object({
+      id: uuid(),
+      version: z.int(),
+      settings: z.record(z.string(), z.unknown()),
+      secrets: z.array(z.string()).describe('JSON pointers of the secrets in `settings`.'),
+      digest: z
+        .string()
+        .describe('`sha256:` and the SHA-256 of the canonical JSON (RFC 8785) of `settings` without secrets.'),
+    }),
+  })
   .meta({ id: 'AppliedConfig' })
 
 /** Body of the report of what a device runs. */
 export const reportedConfig = z
   .strictObject({
-  profileId: uuid(),
-  version: z.int().min(1).max(2_147_483_647),
-  digest: z
-    .string()
-    .regex(/^sha256:[0-9a-f]{64}$/)
-    .describe('The digest of what runs, without secrets. That of the profile if nothing differs.'),
-  settings: z
-    .record(z.string(), z.unknown())
-    .transform((settings) => storableJson(settings) as Record<string, Json>)
-    .optional()
-    .describe('What runs, without secrets. Not needed for the digest of the profile.'),
-})
+    profileId: uuid(),
+    version: z.int().min(1).max(2_147_483_647),
+    digest: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/)
+      .describe('The digest of what runs, without secrets. That of the profile if nothing differs.'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .transform((settings) => storableJson(settings) as Record<string, Json>)
+      .optional()
+      .describe('What runs, without secrets. Not needed for the digest of the profile.'),
+  })
   .meta({ id: 'ReportedConfig' })
 
-export const reportedConfigAnswer = z
-  .object({ state: z.enum(configStates) })
-  .meta({ id: 'JudgedConfig' })
+export const reportedConfigAnswer = z.object({ state: z.enum(configStates) }).meta({ id: 'JudgedConfig' })

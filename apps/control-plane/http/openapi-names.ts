@@ -64,7 +64,8 @@ const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(
 /** `an-api-key` as `AnApiKey`. */
 export const pascalCase = (words: string) => capitalized(camelCase(words))
 
-function singular(noun: string): string {
+/** The singular of a plural noun at the end of words. */
+export function singular(noun: string): string {
   if (noun.endsWith('people')) return noun.replace(/people$/, 'person')
   if (noun.endsWith('ies')) return noun.replace(/ies$/, 'y')
   if (/(ss|ch)es$/.test(noun)) return noun.slice(0, -2)

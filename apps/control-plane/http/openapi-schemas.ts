@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { pascalCase } from './openapi-names.ts'
+import { namedEnums } from './openapi-enums.ts'
+import { pascalCase, singular } from './openapi-names.ts'
 
 type Json = Record<string, unknown>
 
@@ -22,45 +23,88 @@ export function jsonSchema(
   const text = JSON.stringify({ own, $defs: $defs ?? {} }, (_key, value) => plainForm(value))
   const moved = JSON.parse(text.replaceAll('#/$defs/', '#/components/schemas/'))
   for (const [id, definition] of Object.entries<Json>(moved.$defs)) define(id, definition, components)
+  for (const [id, words] of Object.entries(namedEnums)) {
+    if (text.includes(`"${referenceTo(id)}"`)) define(id, { type: 'string', enum: words }, components)
+  }
   const { id, ...rest } = moved.own
   if (typeof id === 'string') return define(id, rest, components)
-  return name ? named(rest, () => name(rest), components) : rest
+  return name ? named(name(rest), rest, components) : rest
 }
 
 /** Moves a schema to `components`, and returns the reference to it. */
 function define(name: string, { id: _id, ...schema }: Json, components: Json): Json {
+  const whole = withNamedParts(name, schema, components)
   const known = components[name]
-  if (known !== undefined && !isDeepStrictEqual(known, schema)) throw new Error(`Two schemas have the name ${name}.`)
-  components[name] = schema
-  return { $ref: `#/components/schemas/${name}` }
+  if (known !== undefined && !isDeepStrictEqual(known, whole)) throw new Error(`Two schemas have the name ${name}.`)
+  components[name] = whole
+  return { $ref: referenceTo(name) }
 }
 
-/** Moves an object, or a union with its objects, to `components`. Returns other schemas as they are. */
-function named(schema: Json, name: () => string, components: Json): Json {
-  if (schema.type === 'object') return define(name(), schema, components)
-  for (const union of ['oneOf', 'anyOf'] as const) {
-    const members = schema[union] as Json[] | undefined
-    if (!members?.some(({ type }) => type === 'object')) continue
-    const parts = members.map((member, index) =>
-      named(member, () => `${name()}${variantOf(member) ?? index + 1}`, components),
-    )
-    return define(name(), { ...schema, [union]: parts }, components)
+const referenceTo = (name: string) => `#/components/schemas/${name}`
+
+/** Moves an object to `components`. Also a union, if it has more objects than one. Returns others with their parts named. */
+function named(name: string, schema: Json, components: Json): Json {
+  const isUnion = unionsOf(schema).some((members) => members.filter(isObject).length > 1)
+  return isObject(schema) || isUnion ? define(name, schema, components) : withNamedParts(name, schema, components)
+}
+
+const isObject = ({ type, properties }: Json) => type === 'object' && properties !== undefined
+
+const unionsOf = ({ oneOf, anyOf }: Json) => [oneOf, anyOf].filter((members) => members !== undefined) as Json[][]
+
+/** The schema with references to its properties, items and members that are objects. Their names begin with `name`. */
+function withNamedParts(name: string, schema: Json, components: Json): Json {
+  const { properties, items, additionalProperties: values } = schema as Parts
+  const entries = Object.entries(properties ?? {}).map(([key, property]) => [
+    key,
+    named(name + pascalCase(key), property, components),
+  ])
+  const unions = Object.entries(schema)
+    .filter(([key]) => key === 'oneOf' || key === 'anyOf')
+    .map(([key, members]) => [key, namedMembers(name, members as Json[], components)])
+  return {
+    ...schema,
+    ...Object.fromEntries(unions),
+    ...(properties ? { properties: Object.fromEntries(entries) } : {}),
+    ...(items ? { items: named(itemName(name), items, components) } : {}),
+    ...(typeof values === 'object' ? { additionalProperties: named(`${name}Value`, values, components) } : {}),
   }
-  return schema
 }
 
-/** The word by which a member of a union differs from the others. */
-function variantOf({ properties = {} }: { properties?: Record<string, Json> }): string | undefined {
-  const word = Object.values(properties).find((property) => typeof property.const === 'string')?.const
-  return typeof word === 'string' ? pascalCase(word) : undefined
+const itemName = (name: string) => (singular(name) === name ? `${name}Item` : singular(name))
+
+type Parts = { properties?: Record<string, Json>; items?: Json; additionalProperties?: Json | boolean }
+
+/** A single object of a union has the name of the union, if the others have no parts. */
+function namedMembers(name: string, members: readonly Json[], components: Json): Json[] {
+  const isAlone =
+    members.filter((member) => isObject(member) || member.items || unionsOf(member).length > 0).length === 1
+  return members.map((member, index) =>
+    named(isAlone ? name : `${name}${variantOf(member) ?? index + 1}`, member, components),
+  )
 }
+
+/** The word by which a member of a union differs from the others, or its only property. */
+function variantOf({ properties = {} }: Parts): string | undefined {
+  const [first, ...others] = Object.entries(properties)
+  const word = Object.values(properties).find((property) => typeof property.const === 'string')?.const
+  if (typeof word === 'string') return pascalCase(word)
+  return first && others.length === 0 ? pascalCase(first[0]) : undefined
+}
+
+const enumNames = new Map(Object.entries(namedEnums).map(([name, words]) => [JSON.stringify(words), name]))
 
 /**
  * The same schema in a form that all tools understand: a record with fixed keys as properties, and a tuple with the number
- * of its items, and as a list if they are alike.
+ * of its items, and as a list if they are alike. Common enums become references.
  */
 function plainForm(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
+  const { enum: words, type: _type, description, ...more } = schema as Json
+  if (Array.isArray(words) && Object.keys(more).length === 0) {
+    const name = enumNames.get(JSON.stringify(words))
+    if (name) return { $ref: referenceTo(name), ...(description ? { description } : {}) }
+  }
   const { propertyNames, additionalProperties, ...rest } = schema as Json
   const keys = (propertyNames as { enum?: string[] } | undefined)?.enum
   if (keys && 'required' in rest) {

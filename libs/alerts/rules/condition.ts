@@ -9,44 +9,46 @@ const weekMinutes = 10_080
 const maxTelemetryMinutes = 360
 
 /** When a rule opens alerts. Units are in the names. */
-export const conditionSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('offline'), forMinutes: minutes(5, weekMinutes) }),
-  z.strictObject({ kind: z.literal('no_fix'), forMinutes: minutes(5, weekMinutes) }),
-  z.strictObject({
-    kind: z.literal('weak_signal'),
-    rsrpBelowDbm: z.number().min(-156).max(-31),
-    forMinutes: minutes(1, maxTelemetryMinutes),
-  }),
-  z.strictObject({
-    kind: z.literal('high_temperature'),
-    temperatureAboveC: z.number().min(-60).max(150),
-    forMinutes: minutes(1, maxTelemetryMinutes),
-  }),
-  z
-    .strictObject({ kind: z.literal('modem_down'), forMinutes: minutes(5, maxTelemetryMinutes) })
-    .describe(
-      'A modem that was seen in the last 24 hours is without service, or without a report, while its device reports.',
-    ),
-  z.strictObject({ kind: z.literal('entered_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
-  z.strictObject({ kind: z.literal('left_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
-  z
-    .strictObject({ kind: z.literal('radio_fault') })
-    .describe('The last comparison of radios found a modem of the device to be a `fault`. See radio health.'),
-  z
-    .strictObject({ kind: z.literal('job_failed') })
-    .describe('A job of the last 7 days did not succeed, and none of its kind succeeded afterwards on the device.'),
-  z
-    .strictObject({ kind: z.literal('profile_not_applied'), forMinutes: minutes(5, weekMinutes) })
-    .describe('The device has an earlier version of its configuration profile than the newest.'),
-  z
-    .strictObject({ kind: z.literal('config_differs'), forMinutes: minutes(0, weekMinutes) })
-    .describe('The device says that it runs another configuration than was applied to it.'),
-  z.strictObject({
-    kind: z.literal('data_use'),
-    aboveMegabytes: z.number().min(1).max(1_000_000_000),
-    period: z.enum(['day', 'month']).describe('In UTC.'),
-  }),
-])
+export const conditionSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('offline'), forMinutes: minutes(5, weekMinutes) }),
+    z.strictObject({ kind: z.literal('no_fix'), forMinutes: minutes(5, weekMinutes) }),
+    z.strictObject({
+      kind: z.literal('weak_signal'),
+      rsrpBelowDbm: z.number().min(-156).max(-31),
+      forMinutes: minutes(1, maxTelemetryMinutes),
+    }),
+    z.strictObject({
+      kind: z.literal('high_temperature'),
+      temperatureAboveC: z.number().min(-60).max(150),
+      forMinutes: minutes(1, maxTelemetryMinutes),
+    }),
+    z
+      .strictObject({ kind: z.literal('modem_down'), forMinutes: minutes(5, maxTelemetryMinutes) })
+      .describe(
+        'A modem that was seen in the last 24 hours is without service, or without a report, while its device reports.',
+      ),
+    z.strictObject({ kind: z.literal('entered_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
+    z.strictObject({ kind: z.literal('left_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
+    z
+      .strictObject({ kind: z.literal('radio_fault') })
+      .describe('The last comparison of radios found a modem of the device to be a `fault`. See radio health.'),
+    z
+      .strictObject({ kind: z.literal('job_failed') })
+      .describe('A job of the last 7 days did not succeed, and none of its kind succeeded afterwards on the device.'),
+    z
+      .strictObject({ kind: z.literal('profile_not_applied'), forMinutes: minutes(5, weekMinutes) })
+      .describe('The device has an earlier version of its configuration profile than the newest.'),
+    z
+      .strictObject({ kind: z.literal('config_differs'), forMinutes: minutes(0, weekMinutes) })
+      .describe('The device says that it runs another configuration than was applied to it.'),
+    z.strictObject({
+      kind: z.literal('data_use'),
+      aboveMegabytes: z.number().min(1).max(1_000_000_000),
+      period: z.enum(['day', 'month']).describe('In UTC.'),
+    }),
+  ])
+  .meta({ id: 'AlertCondition' })
 
 export type AlertCondition = z.infer<typeof conditionSchema>
 export type AlertKind = AlertCondition['kind']

@@ -25,9 +25,10 @@ export const deviceSchema = z
     firmware: z.string().nullable(),
     configProfile: z
       .object({ id: uuid(), version: z.int() })
+      .meta({ id: 'AppliedProfile' })
       .nullable()
       .describe('The profile last applied to the device.'),
-    location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).nullable(),
+    location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).meta({ id: 'LastLocation' }).nullable(),
     createdAt: instantOut(),
     updatedAt: instantOut(),
   })

@@ -22,6 +22,7 @@ const filter = z
     placeId: uuid().optional().describe('Devices whose last position is inside this place. Needs `fleet:read`.'),
   })
   .describe('All devices of the organization that match. An empty filter matches all devices.')
+  .meta({ id: 'DeviceFilter' })
 
 /** The members of a request that select devices: `deviceIds` or `filter`. */
 export const selectionFields = {

@@ -14,16 +14,16 @@ const defaultMinutes = 43_200
 const positions = z.array(position).min(2).max(maxPoints)
 
 const geometry = z.discriminatedUnion('type', [
-  geoJsonObject('LineString', { coordinates: positions }),
-  geoJsonObject('MultiLineString', { coordinates: z.array(positions) }),
-  z.object({ type: z.enum(['Point', 'MultiPoint', 'Polygon', 'MultiPolygon']) }),
+  geoJsonObject('LineString', { coordinates: positions }).meta({ id: 'PathLineString' }),
+  geoJsonObject('MultiLineString', { coordinates: z.array(positions) }).meta({ id: 'PathMultiLineString' }),
+  z.object({ type: z.enum(['Point', 'MultiPoint', 'Polygon', 'MultiPolygon']) }).meta({ id: 'IgnoredGeometry' }),
 ])
 
 const listed = positions.transform((coordinates): z.infer<typeof geometry>[] => [{ type: 'LineString', coordinates }])
 const accepted = `Send a GeoJSON LineString or MultiLineString, alone, in a Feature or in a collection, or a list of 2 to ${maxPoints} [longitude, latitude] positions in degrees.`
 
 const sentPath = z
-  .union([listed, geoJson(geometry, accepted)], accepted)
+  .union([listed, geoJson('Path', geometry, accepted)], accepted)
   .transform((geometries) => {
     const lines = geometries.flatMap((sent) => {
       if (sent.type === 'LineString') return [sent.coordinates]

@@ -18,7 +18,9 @@ export const thresholdsSchema = z
   })
   .meta({ id: 'SignalThresholds' })
 
-export const windowSchema = z.object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
+export const windowSchema = z
+  .object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
+  .meta({ id: 'ReadWindow' })
 
 const position = { lat: z.number(), lon: z.number() }
 const text = z.string().nullable()
@@ -76,13 +78,17 @@ const deviceSchema = z
   })
   .meta({ id: 'FleetDevice', description: 'With `fields`, contains only the requested fields.' })
 
+const levels = { p10: decibels, p50: decibels }
+const rsrpLevels = z.object({ ...levels, p90: decibels }).meta({ id: 'RsrpLevels' })
+const sinrLevels = z.object(levels).meta({ id: 'SinrLevels' })
+
 const cellFields = {
   h3: z.string(),
   samples: z.int().describe('Number of votes, one per device and minute. 0 if the cell lost its last vote.'),
   devices: z.int(),
   serviceRatio: z.number(),
-  rsrpDbm: z.object({ p10: decibels, p50: decibels, p90: decibels }),
-  sinrDb: z.object({ p10: decibels, p50: decibels }),
+  rsrpDbm: rsrpLevels,
+  sinrDb: sinrLevels,
   quality,
   confidence: z.enum(['low', 'medium', 'high']),
   lastAt: instantOut(),
@@ -100,7 +106,7 @@ const detailedCellSchema = z
           .int()
           .describe('Number of votes. A vote without service counts for the operator that the modem lost.'),
         serviceRatio: z.number().describe('Share of the votes with service.'),
-        rsrpDbm: z.object({ p10: decibels, p50: decibels, p90: decibels }),
+        rsrpDbm: rsrpLevels,
         rsrpP50Dbm: decibels,
         best: z
           .boolean()
@@ -117,8 +123,8 @@ const nearSchema = z
     distanceKm: z.number(),
     bearing: z.int().describe('From the town to the position, in degrees clockwise from north.'),
   })
-  .nullable()
   .meta({ id: 'Near' })
+  .nullable()
   .describe('The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0).')
 
 const dwellSchema = z

@@ -16,13 +16,24 @@ export const toLonLat = ([lon, lat]: SentPosition): [lon: number, lat: number] =
 export const geoJsonObject = <Type extends string, Members extends z.ZodRawShape>(type: Type, members: Members) =>
   z.object({ type: z.literal(type), ...members })
 
-/** GeoJSON with these geometries: one alone, in a Feature or in a collection. Transforms it to the list of geometries. */
-export function geoJson<Geometry extends z.ZodType & z.core.$ZodTypeDiscriminable>(geometry: Geometry, error: string) {
-  const collection = geoJsonObject('GeometryCollection', { geometries: z.array(geometry) })
+/**
+ * GeoJSON with these geometries: one alone, in a Feature or in a collection. Transforms it to the list of geometries. The names
+ * of its schemas in the API begin with `name`.
+ */
+export function geoJson<Geometry extends z.ZodType & z.core.$ZodTypeDiscriminable>(
+  name: string,
+  geometry: Geometry,
+  error: string,
+) {
+  const collection = geoJsonObject('GeometryCollection', { geometries: z.array(geometry) }).meta({
+    id: `${name}GeometryCollection`,
+  })
   const feature = geoJsonObject('Feature', {
     geometry: z.discriminatedUnion('type', [geometry, collection], error).nullable(),
+  }).meta({ id: `${name}Feature` })
+  const features = geoJsonObject('FeatureCollection', { features: z.array(feature) }).meta({
+    id: `${name}FeatureCollection`,
   })
-  const features = geoJsonObject('FeatureCollection', { features: z.array(feature) })
   type Sent = z.infer<Geometry | typeof collection | typeof feature | typeof features>
   const geometriesIn = (sent: Sent): z.infer<Geometry>[] => {
     const { geometry, geometries, features } = sent as {

@@ -26,11 +26,12 @@ const ring = z
   )
 const rings = z.array(ring).min(1).max(1, 'Send one ring. Polygons with holes are not supported.')
 
-const polygon = geoJsonObject('Polygon', { coordinates: rings })
+const polygon = geoJsonObject('Polygon', { coordinates: rings }).meta({ id: 'AreaPolygon' })
 // QGIS and others write every polygon as a MultiPolygon.
-const multiPolygon = geoJsonObject('MultiPolygon', { coordinates: z.array(rings) })
+const multiPolygon = geoJsonObject('MultiPolygon', { coordinates: z.array(rings) }).meta({ id: 'AreaMultiPolygon' })
 
 const polygonArea = geoJson(
+  'Area',
   z.discriminatedUnion('type', [polygon, multiPolygon]),
   'An area is a Polygon or a Circle. Send a GeoJSON Polygon, alone, in a Feature or in a collection.',
 ).transform((geometries, check): Area => {
@@ -42,14 +43,18 @@ const polygonArea = geoJson(
   return { type: 'Polygon', coordinates: [whole ?? []] }
 })
 
-const circle = z.strictObject({
-  type: z.literal('Circle'),
-  lat: latitude,
-  lon: longitude,
-  radiusM: z.number().min(10).max(100_000),
-})
+const circle = z
+  .strictObject({
+    type: z.literal('Circle'),
+    lat: latitude,
+    lon: longitude,
+    radiusM: z.number().min(10).max(100_000),
+  })
+  .meta({ id: 'AreaCircle' })
 
 /** An area in a request body. */
-export const areaIn = withEntries(10 * maxVertices, z.discriminatedUnion('type', [polygonArea, circle])).describe(
-  'A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count as one. Altitudes, `bbox`, `crs` and properties are ignored.',
-)
+export const areaIn = withEntries(10 * maxVertices, z.discriminatedUnion('type', [polygonArea, circle]))
+  .describe(
+    'A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count as one. Altitudes, `bbox`, `crs` and properties are ignored.',
+  )
+  .meta({ id: 'NewArea' })

@@ -8,21 +8,23 @@ const maxParameterBytes = 4_096
 const unstorable = 'NUL, lone surrogates and numbers outside the range of a double cannot be stored.'
 
 /** What a router needs to download and verify a firmware image. */
-export const firmwareParameters = z.strictObject({
-  version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
-  url: z
-    .string()
-    .max(2_048)
-    .superRefine((url, check) => {
-      const refusal = refusalOfUrl(url)
-      if (refusal) check.addIssue({ code: 'custom', message: refusal })
-    }),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, 'A SHA-256 is 64 hexadecimal digits.')
-    .toLowerCase(),
-  sizeBytes: z.int().min(1).max(4_294_967_296).optional(),
-})
+export const firmwareParameters = z
+  .strictObject({
+    version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
+    url: z
+      .string()
+      .max(2_048)
+      .superRefine((url, check) => {
+        const refusal = refusalOfUrl(url)
+        if (refusal) check.addIssue({ code: 'custom', message: refusal })
+      }),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'A SHA-256 is 64 hexadecimal digits.')
+      .toLowerCase(),
+    sizeBytes: z.int().min(1).max(4_294_967_296).optional(),
+  })
+  .meta({ id: 'FirmwareParameters' })
 
 const maxParameterNameLength = 64
 

@@ -4,41 +4,48 @@ import { stageAt, stageEnds, stagesSchema } from '#fleet/jobs/model/stages'
 const share = z.number().min(1).max(100)
 
 /** How fast a batch dispatches its jobs, and when it stops. */
-export const rolloutSchema = z.strictObject({
-  maxPerMinute: z.int().min(1).max(100_000).optional().describe('Jobs released in any 60 s.'),
-  maxConcurrent: z.int().min(1).max(100_000).optional().describe('Jobs that are dispatched or in progress at a time.'),
-  canary: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .optional()
-    .describe(
-      'Number of devices in the first stage. Without a limit for failures, one failed canary cancels the rest.',
-    ),
-  stages: stagesSchema
-    .optional()
-    .describe(
-      'The stages after the canaries. Each starts when all jobs of the stages before it have ended. The remaining devices form the last stage.',
-    ),
-  advanceWhenEndedPct: share
-    .optional()
-    .describe('The next stage starts when this share of the released jobs has ended. Default 100.'),
-  stageWaitMinutes: z
-    .int()
-    .min(1)
-    .max(10_080)
-    .optional()
-    .describe('Time between the end of a stage and the start of the next one.'),
-  confirmStages: z.boolean().optional().describe('Pauses the batch after each stage until it is resumed.'),
-  pauseWhenFailedPct: share
-    .optional()
-    .describe(
-      'Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume no longer count.',
-    ),
-  abortWhenFailedPct: share
-    .optional()
-    .describe('Cancels the remaining jobs when this share of the devices up to the current stage has failed.'),
-})
+export const rolloutSchema = z
+  .strictObject({
+    maxPerMinute: z.int().min(1).max(100_000).optional().describe('Jobs released in any 60 s.'),
+    maxConcurrent: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .describe('Jobs that are dispatched or in progress at a time.'),
+    canary: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe(
+        'Number of devices in the first stage. Without a limit for failures, one failed canary cancels the rest.',
+      ),
+    stages: stagesSchema
+      .optional()
+      .describe(
+        'The stages after the canaries. Each starts when all jobs of the stages before it have ended. The remaining devices form the last stage.',
+      ),
+    advanceWhenEndedPct: share
+      .optional()
+      .describe('The next stage starts when this share of the released jobs has ended. Default 100.'),
+    stageWaitMinutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .optional()
+      .describe('Time between the end of a stage and the start of the next one.'),
+    confirmStages: z.boolean().optional().describe('Pauses the batch after each stage until it is resumed.'),
+    pauseWhenFailedPct: share
+      .optional()
+      .describe(
+        'Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume no longer count.',
+      ),
+    abortWhenFailedPct: share
+      .optional()
+      .describe('Cancels the remaining jobs when this share of the devices up to the current stage has failed.'),
+  })
+  .meta({ id: 'Rollout' })
 
 export type Rollout = z.infer<typeof rolloutSchema>
 

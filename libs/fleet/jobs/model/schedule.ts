@@ -21,6 +21,7 @@ export const windowSchema = z
     timeZone: z.string().max(64).refine(isTimeZone, 'Unknown time zone. Use an IANA name such as Europe/Berlin.'),
   })
   .refine(({ from, to }) => from !== to, { message: 'The window is empty: `from` and `to` must differ.', path: ['to'] })
+  .meta({ id: 'DailyWindow' })
 
 const startAt = z.iso.datetime({ offset: true })
 
@@ -30,6 +31,7 @@ export const scheduleSchema = z
   .refine(({ startAt: start, window }) => start !== undefined || window !== undefined, {
     message: 'A schedule must have `startAt` or `window`.',
   })
+  .meta({ id: 'Schedule' })
 
 export type Schedule = z.infer<typeof scheduleSchema>
 export type Window = z.infer<typeof windowSchema>
