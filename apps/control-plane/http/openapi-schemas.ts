@@ -98,14 +98,15 @@ const enumNames = new Map(Object.entries(namedEnums).map(([name, words]) => [JSO
  * The same schema in a form that all tools understand: a record with fixed keys as properties, and a tuple with the number
  * of its items, and as a list if they are alike. Common enums become references.
  */
-function plainForm(schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema
-  const { enum: words, type: _type, description, ...more } = schema as Json
+function plainForm(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const schema = withPrecision(value as Json)
+  const { enum: words, type: _type, description, ...more } = schema
   if (Array.isArray(words) && Object.keys(more).length === 0) {
     const name = enumNames.get(JSON.stringify(words))
     if (name) return { $ref: referenceTo(name), ...(description ? { description } : {}) }
   }
-  const { propertyNames, additionalProperties, ...rest } = schema as Json
+  const { propertyNames, additionalProperties, ...rest } = schema
   const keys = (propertyNames as { enum?: string[] } | undefined)?.enum
   if (keys && 'required' in rest) {
     return { ...rest, properties: Object.fromEntries(keys.map((key) => [key, additionalProperties])) }
@@ -116,4 +117,10 @@ function plainForm(schema: unknown): unknown {
   const isUniform = prefixItems.every((item) => JSON.stringify(item) === JSON.stringify(prefixItems[0]))
   const items = isUniform ? { items: prefixItems[0] } : { prefixItems, items: {} }
   return { ...list, ...items, minItems: length, maxItems: length }
+}
+
+/** Numbers are doubles. Without the format, generators choose single precision, which moves positions by a metre. */
+function withPrecision(schema: Json): Json {
+  const isNumber = [schema.type].flat().includes('number')
+  return isNumber && schema.format === undefined ? { ...schema, format: 'double' } : schema
 }
