@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { canonicalJson } from '#core/canonical-json'
+import { settingsDigest } from '#core/settings-digest'
 import { namesSecret } from '#fleet/config-profiles/secret-names'
 import { loadSettings } from '#fleet/config-profiles/secrets'
 import {
@@ -58,14 +57,10 @@ export async function revealSettings(
     rendered && {
       settings: revealSecrets(rendered),
       secrets: listSecrets(rendered).map(([pointer]) => pointer),
-      digest: digestOf(withoutSecrets(rendered)),
+      digest: settingsDigest(withoutSecrets(rendered)),
     }
   )
 }
-
-/** `sha256:` and the hexadecimal SHA-256 of the canonical JSON (RFC 8785) of settings without secrets. */
-export const digestOf = (settings: { [key: string]: Json }): string =>
-  `sha256:${createHash('sha256').update(canonicalJson(settings)).digest('hex')}`
 
 /** Leaves out the members of objects that are secrets. In a list, null replaces a secret. */
 export const withoutSecrets = (settings: SettingsObject): { [key: string]: Json } =>

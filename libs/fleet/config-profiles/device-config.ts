@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { instantOut, uuid } from '#core/schemas'
+import { settingsDigest } from '#core/settings-digest'
 import { findAppliedProfile } from '#fleet/config-profiles/applied'
 import { configStateSql, configStates } from '#fleet/config-profiles/config-state'
-import { digestOf, renderPinned, withoutSecrets } from '#fleet/config-profiles/delivered'
+import { renderPinned, withoutSecrets } from '#fleet/config-profiles/delivered'
 import { settingsDifferences } from '#fleet/config-profiles/differences'
 import { type Profile, readProfile } from '#fleet/config-profiles/read'
 import { redactSettings } from '#fleet/config-profiles/settings-tree'
@@ -119,7 +120,7 @@ async function readDrift(
   const settings = rendered && withoutSecrets(rendered)
   const desired =
     applied && settings
-      ? { profileId: applied.id, version: applied.version, digest: digestOf(settings), settings }
+      ? { profileId: applied.id, version: applied.version, digest: settingsDigest(settings), settings }
       : null
   const { state, ...stored } = await queryEntity<Pick<Drift, 'state'> & Nullable<NonNullable<Drift['reported']>>>(
     connection,

@@ -1,6 +1,7 @@
+import { settingsDigest } from '#core/settings-digest'
 import { findAppliedProfile } from '#fleet/config-profiles/applied'
 import { type ConfigState, configStateSql } from '#fleet/config-profiles/config-state'
-import { digestOf, renderPinned, withoutReportedSecrets, withoutSecrets } from '#fleet/config-profiles/delivered'
+import { renderPinned, withoutReportedSecrets, withoutSecrets } from '#fleet/config-profiles/delivered'
 import { type Json, listSecrets } from '#fleet/config-profiles/settings-tree'
 import type { SystemContext } from '#fleet/context'
 import type { Keyring } from '#fleet/crypto/keyring'
@@ -57,7 +58,7 @@ async function judge(
   const rendered = pinned && (await renderPinned({ pool: connection, keyring }, pinned))
   const secrets = new Set(rendered ? listSecrets(rendered).map(([pointer]) => pointer) : [])
   const isSame = applied?.id === profileId && applied.version === version
-  const matches = rendered ? isSame && digestOf(withoutSecrets(rendered)) === digest : null
+  const matches = rendered ? isSame && settingsDigest(withoutSecrets(rendered)) === digest : null
   return { matches, settings: matches || !settings ? null : withoutReportedSecrets(settings, secrets) }
 }
 
