@@ -595,7 +595,7 @@ test.for(['', '/tools/routerfleet'])(
     await page.getByLabel('auth-bearer-value').first().fill(product().demoKey)
     await page.getByRole('button', { name: 'Apply credentials' }).first().click()
     await page.getByRole('button', { name: 'Close' }).first().click()
-    const listDevices = page.locator('#operations-Devices-getDevices')
+    const listDevices = page.locator('#operations-Devices-listDevices')
     await listDevices.getByRole('button').first().click()
     const samples = listDevices.getByRole('region', { name: 'Code samples' })
     for (const [language, code] of [

@@ -36,8 +36,19 @@ function textOf(part: unknown, seen = new Set<string>()): string {
   return text + [...added].map((name) => textOf(document.components.schemas[name], seen)).join('')
 }
 
-/** The schemas of a union. */
-const membersOf = ({ anyOf = [], oneOf = [] }: { anyOf?: object[]; oneOf?: object[] }) => [...anyOf, ...oneOf]
+type Part = {
+  properties?: Record<string, Part>
+  items?: Part
+  additionalProperties?: Part | boolean
+  anyOf?: Part[]
+  oneOf?: Part[]
+}
+
+/** The schemas inside a schema. */
+function partsOf({ properties, items, additionalProperties, anyOf = [], oneOf = [] }: Part): Part[] {
+  const inside = [...Object.values(properties ?? {}), ...anyOf, ...oneOf, items, additionalProperties]
+  return inside.filter((part) => typeof part === 'object').flatMap((part) => [part, ...partsOf(part)])
+}
 
 describe('the OpenAPI document', () => {
   test('names its licence, its contact and the address of the service', () => {
@@ -66,6 +77,11 @@ describe('the OpenAPI document', () => {
     expect(ids.filter((id, at) => ids.indexOf(id) < at)).toEqual([])
   })
 
+  test('names the objects inside its schemas', () => {
+    const parts = Object.values(document.components.schemas).flatMap((schema) => partsOf(schema as Part))
+    expect(parts.filter(({ properties }) => properties)).toEqual([])
+  })
+
   test('has no schema that nothing refers to', () => {
     const text = JSON.stringify(document)
     const unused = Object.keys(document.components.schemas).filter(
@@ -91,8 +107,8 @@ describe.for(operations)('$name', ({ path, method, operation }) => {
     const contents = [operation.requestBody as Partial<Response>, ...responses].map((part) => part?.content ?? {})
     const unnamed = contents
       .flatMap((content) => Object.values(content))
-      .flatMap(({ schema }) => [schema, ...membersOf(schema)])
-      .filter((schema) => 'properties' in schema)
+      .flatMap(({ schema }) => [schema as Part, ...partsOf(schema)])
+      .filter(({ properties }) => properties)
     expect(unnamed).toEqual([])
   })
 
