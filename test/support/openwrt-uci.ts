@@ -31,11 +31,13 @@ END {
 		exit 0
 	}
 	if (option != "" && !(section in type)) exit 1
+	# As in uci, no text deletes an option.
+	if (command == "set" && option != "" && value == "") command = known ? "delete" : "keep"
 	if (command == "delete" && !known) exit 1
 	if (command == "delete" && option == "") delete type[section]
 	else if (command == "delete") delete values[section, option]
 	else if (command == "set" && option == "") { if (!(section in type)) sections[++count] = section; type[section] = value }
-	else { if (command == "set") delete values[section, option]; add(command == "set" ? "option" : "list", section, option, quoted) }
+	else if (command != "keep") { if (command == "set") delete values[section, option]; add(command == "set" ? "option" : "list", section, option, quoted) }
 	for (i = 1; i <= count; i++) if (sections[i] in type) print_section(sections[i])
 }
 function add(kind, in_section, name, item) {

@@ -26,6 +26,7 @@ const settings = {
         channel: 11,
         wps: null,
         never: null,
+        note: '',
         macs: [],
       },
     },
@@ -35,7 +36,16 @@ const settings = {
 const publicSettings = {
   uci: {
     wireless: {
-      wlan: { _type: 'wifi-iface', ssid: "Ferry's  1", hidden: true, channel: 11, wps: null, never: null, macs: [] },
+      wlan: {
+        _type: 'wifi-iface',
+        ssid: "Ferry's  1",
+        hidden: true,
+        channel: 11,
+        wps: null,
+        never: null,
+        note: '',
+        macs: [],
+      },
     },
     network: { lan: { dns: ['1.1.1.1', '9.9.9.9'], keys: ['public', null] } },
   },
@@ -48,7 +58,7 @@ const profile = {
   digest: digestOf(publicSettings),
 }
 const packages = {
-  wireless: "config wifi-iface 'wlan'\n\toption ssid 'Old'\n\toption wps '1'\n\tlist macs 'aa'\n",
+  wireless: "config wifi-iface 'wlan'\n\toption ssid 'Old'\n\toption wps '1'\n\toption note 'x'\n\tlist macs 'aa'\n",
   network: "config interface 'lan'\n\tlist dns '8.8.8.8'\n",
 }
 
@@ -119,9 +129,10 @@ describe('the config that the OpenWrt agent reports', () => {
     expect(await reported(1)).toEqual({ profileId: profile.id, version: 3, digest: profile.digest })
     expect(statuses.at(-1)).toMatchObject({ status: 'succeeded' })
     expect(uci.read('wireless')).toContain("option ssid 'Ferry'\\''s  1'")
-    expect(uci.read('wireless')).not.toMatch(/wps|macs/)
+    expect(uci.read('wireless')).not.toMatch(/wps|macs|note/)
     expect(statSync(join(router.folder, 'state/profile')).mode & 0o777).toBe(0o600)
     expect(router.lines('state/profile').join()).not.toMatch(/correct horse|hush/)
+    await until('the router has noted it', async () => router.lines('run/config-sent').length === 2)
     start('report')
     expect(await reported(2)).toEqual(puts[0])
   }, 120_000)

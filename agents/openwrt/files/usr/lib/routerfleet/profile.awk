@@ -84,13 +84,13 @@ function read_present(    line, at) {
 	}
 }
 
-# uci has texts, so a value is the same if its text is.
+# uci has texts, so a value is the same if its text is. An option that is set to no text is deleted.
 function compare(node, option,    i, count, isSame) {
 	count = option in shown ? read_items(shown[option]) : 0
 	if (kind_of[node] == "[") {
 		isSame = count == size[node]
 		for (i = 1; i <= count; i++) isSame = isSame && "=" items[i] == "=" text_of(child[node, i])
-	} else if (token_of[node] == "null") {
+	} else if (token_of[node] == "null" || token_of[node] == "\"\"") {
 		isSame = count == 0
 	} else {
 		isSame = count == 1 && "=" items[1] == "=" text_of(node)
