@@ -171,6 +171,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'put',
     path: deviceConfigPath,
+    operationId: 'reportConfig',
     summary: 'Report the config that the device runs',
     description:
       'After a profile was applied, at each start, and when the config changes on the device. Secrets in `settings` are not stored.',
