@@ -64,7 +64,12 @@ async function startNetwork(folder: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-function startAgent(baseUrl: string, folder: string, token: string): { stop: () => Promise<void> } {
+function startAgent(
+  baseUrl: string,
+  folder: string,
+  token: string,
+  settings: Record<string, string> = {},
+): { stop: () => Promise<void> } {
   const agent: ChildProcess = spawn(node, [program, '--base-url', baseUrl, '--state-dir', folder], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
@@ -72,7 +77,7 @@ function startAgent(baseUrl: string, folder: string, token: string): { stop: () 
       DEVICE_TOKEN: token,
       REPORT_EVERY_MS: '200',
       LONG_POLL_SECONDS: '5',
-      ROLL_BACK_AFTER_MS: '3000',
+      ...settings,
     },
   })
   const ended = once(agent, 'exit')
@@ -116,7 +121,7 @@ test('the service sees what a router runs; a profile that cuts the router off is
   await apply()
   await until('the bad profile', async () => (await readFile(file, 'utf8')).includes('"wrong"'))
   await first.stop()
-  startAgent(network, folder, token)
+  startAgent(network, folder, token, { ROLL_BACK_AFTER_MS: '3000' })
   const failed = await until('the roll-back', async () => {
     const { items } = await call('GET', `/orgs/${organization}/jobs?status=failed`)
     return items[0]
