@@ -35,6 +35,7 @@ const startLink = () =>
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     const body = Buffer.concat(chunks)
+    if (incoming.method === 'PUT') puts.push(JSON.parse(body.toString()))
     const { authorization, 'content-type': type, 'content-encoding': encoding } = incoming.headers
     const headers = Object.entries({ authorization, 'content-type': type, 'content-encoding': encoding })
     const answer = await fetch(service.url + incoming.url, {
@@ -42,7 +43,6 @@ const startLink = () =>
       headers: headers.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : [])),
       ...(body.length > 0 ? { body } : {}),
     })
-    if (incoming.method === 'PUT') puts.push(JSON.parse(body.toString()))
     response.writeHead(answer.status).end(await answer.text())
   })
 
@@ -173,7 +173,6 @@ describe('the config of the OpenWrt agent', () => {
   test('a router that restarts while it applies a profile has the old config, and says so', async () => {
     start()
     const { id } = await device()
-    await device()
     const jobId = await apply(id, { uci: { network: { wan: { proto: 'none' } } } })
     await until('the bad profile is there', async () => uci.read('network').includes("'none'"), 30_000)
     isCut = true
