@@ -568,6 +568,8 @@ test('adds a device, a group, a profile, a rule and a job by keyboard alone, and
   await press(page.getByRole('link', { name: 'New job' }))
   await page.getByLabel('Kind').focus()
   await keyboard.type('Reboot')
+  // The groups are read while the form appears.
+  await page.getByLabel('Group').getByRole('option').nth(1).waitFor({ state: 'attached' })
   await page.getByLabel('Group').focus()
   await keyboard.press('ArrowDown')
   await press(button('Reboot: 1 device'))
