@@ -104,6 +104,13 @@ export const configAnswer = z
   })
   .meta({ id: 'AppliedConfig' })
 
+const maxSettingsLevels = 32
+
+const hasAtMost = (levels: number, value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((inner) => hasAtMost(levels - 1, inner)))
+
 /** Body of the report of what a device runs. */
 export const reportedConfig = z
   .strictObject({
@@ -115,6 +122,10 @@ export const reportedConfig = z
       .describe('The digest of what runs, without secrets. That of the profile if nothing differs.'),
     settings: z
       .record(z.string(), z.unknown())
+      .refine((settings) => hasAtMost(maxSettingsLevels, settings), {
+        message: `Settings may have ${maxSettingsLevels} levels of nesting.`,
+        abort: true,
+      })
       .transform((settings) => storableJson(settings) as Record<string, Json>)
       .optional()
       .describe('What runs, without secrets. Not needed for the digest of the profile.'),

@@ -157,6 +157,7 @@ test('a report is refused if it is not complete, too large, or from nobody', asy
     { ...good, version: 0 },
     { ...good, profileId: 'x' },
     { ...good, settings: [] },
+    { ...good, settings: { a: JSON.parse(`${'['.repeat(31_000)}${']'.repeat(31_000)}`) } },
     { ...good, more: 1 },
   ]) {
     expect((await report(bad)).status).toBe(400)
