@@ -258,9 +258,9 @@ test('sets variables of the organization, a group and a device, and sees which d
   const profile = { name: 'Depot', settings: json }
   const { id: profileId } = await call<{ id: string }>('POST', `/orgs/${organizationId}/configs`, profile, key)
   const { page, answers } = await read('#/profiles', { key, expectedStatuses: [400] })
-  const dialog = page.getByRole('dialog', { name: 'Edit variables' })
+  const dialog = page.getByRole('dialog', { name: 'Set variables' })
   const edit = async (name: string, kind: string, value: string) => {
-    await page.getByRole('button', { name: 'Edit variables' }).click()
+    await page.getByRole('button', { name: 'Set variables' }).click()
     await dialog.getByLabel('Name 1').fill(name)
     await dialog.getByLabel('Type 1').selectOption(kind)
     await dialog.getByLabel('Value 1').fill(value)
@@ -299,4 +299,39 @@ test('sets variables of the organization, a group and a device, and sees which d
     .getByText('1 device gets a job. 1 skipped: A variable of the profile has no value: wifi_password.')
     .waitFor()
   expect(await answers()).not.toContain('correct horse')
+})
+
+test('shows where a device differs from what was applied, in an alert that leads to the profile, and applies it again', async () => {
+  const { url, call } = product()
+  const { id: organizationId, key } = await newOrganization()
+  const post = <Answer>(path: string, body: unknown) => call<Answer>('POST', path, body, key)
+  const home = `/orgs/${organizationId}`
+  const profile = { name: 'Depot', settings: { wifi: { ssid: 'depot' } } }
+  const { id: profileId } = await post<{ id: string }>(`${home}/configs`, profile)
+  const condition = { kind: 'config_differs', forMinutes: 0 }
+  await post(`${home}/alert-rules`, { name: 'By hand', severity: 'warning', condition })
+  const device = { organizationId, serial: 'VAN-1', name: 'Van 1', model: 'RX-500', tags: [] }
+  const { id } = await post<{ id: string }>('/devices', device)
+  const { token } = await post<{ token: string }>(`/devices/${id}/token`, {})
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const send = async (method: string, path: string, json?: object) => {
+    const body = json === undefined ? null : JSON.stringify(json)
+    const answer = await fetch(url + path, { method, headers, body })
+    return answer.status === 200 ? ((await answer.json()) as { id: string; attempt: number }) : undefined
+  }
+  await post(`${home}/configs/${profileId}/apply`, { deviceIds: [id] })
+  const job = await vi.waitUntil(() => send('GET', '/device/jobs/next?waitSeconds=5'), { timeout: minute })
+  await send('POST', `/device/jobs/${job.id}/status`, { attempt: job.attempt, status: 'succeeded' })
+  const report = { profileId, version: 1, digest: `sha256:${'0'.repeat(64)}`, settings: { wifi: { ssid: 'mine' } } }
+  await send('PUT', '/device/config', report)
+
+  const { page } = await read(`#/device?id=${id}`, { key })
+  const card = page.getByRole('region', { name: 'Profile' })
+  await card.getByText('Changed on the device').waitFor()
+  await card.getByRole('row', { name: '/wifi/ssid depot mine' }).waitFor()
+  await page.getByRole('link', { name: 'Not as applied: Depot, version 1' }).click()
+  await page.getByRole('heading', { name: 'Profiles / Depot' }).waitFor()
+  await page.goBack()
+  await card.getByRole('link', { name: 'Apply again' }).click()
+  await page.getByRole('button', { name: /^Apply .*1 device/ }).waitFor()
 })

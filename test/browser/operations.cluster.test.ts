@@ -225,6 +225,7 @@ test('creates a rule of every kind, edits one, shows a conflict, disables and de
     ['High temperature', { 'Temperature above': '80' }, 'Temperature above 80 °C for 10 min'],
     ['Failed job', {}, 'A job did not succeed'],
     ['Profile not applied', {}, 'An earlier version of the profile for 1 h 00 min'],
+    ['Changed on the device', {}, 'Another configuration than was applied for 5 min'],
     ['Entered a place', {}, 'Inside Depot for 5 min'],
     ['Left a place', {}, 'Outside Depot for 5 min'],
     ['Data use', { 'More than': '2000' }, 'More than 2,000 MB per day'],

@@ -40,6 +40,7 @@ async function newRouter(settings: Record<string, unknown>) {
     id,
     profile,
     router,
+    token,
     config: async () => (await call('GET', `/devices/${id}/config`)).body,
     listed: async (state: string) =>
       (await call('GET', `/devices?orgId=${organization}&configState=${state}`)).body.items.map(
@@ -149,7 +150,7 @@ test('a roll-back is a failed job with a code of its own, and what was applied b
 })
 
 test('a report is refused if it is not complete, too large, or from nobody', async () => {
-  const { report, profile, router } = await newRouter({ a: 1 })
+  const { report, profile, router, token } = await newRouter({ a: 1 })
   const good = { profileId: profile, version: 1, digest: digest({}) }
   for (const bad of [
     {},
@@ -157,11 +158,17 @@ test('a report is refused if it is not complete, too large, or from nobody', asy
     { ...good, version: 0 },
     { ...good, profileId: 'x' },
     { ...good, settings: [] },
-    { ...good, settings: { a: JSON.parse(`${'['.repeat(31_000)}${']'.repeat(31_000)}`) } },
     { ...good, more: 1 },
   ]) {
     expect((await report(bad)).status).toBe(400)
   }
+  const deep = `{"a": ${'['.repeat(31_000)}${']'.repeat(31_000)}}`
+  const nested = await fetch(`${service.url}/device/config`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: `${JSON.stringify(good).slice(0, -1)}, "settings": ${deep}}`,
+  })
+  expect(nested.status).toBe(400)
   expect((await report({ ...good, settings: { a: 'x'.repeat(70_000) } })).status).toBe(413)
   expect((await report({ ...good, settings: { 'a\u0000': '\ud800' } })).status).toBe(200)
   expect((await deviceCalls(service.url, 'fld_none').call('PUT', '/device/config', good)).status).toBe(401)

@@ -19,7 +19,7 @@ import { choiceColumn, useSelection } from './alert-selection.tsx'
 import {
   closeReasonText,
   kindLabels,
-  measuredText,
+  Measured,
   type Severity,
   SeverityLabel,
   severities,
@@ -195,7 +195,9 @@ const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined):
     cell: (alert) => (
       <div class="stacked">
         <strong>{kindLabels[alert.kind]}</strong>
-        <span class="label">{measuredText(alert)}</span>
+        <span class="label">
+          <Measured alert={alert} />
+        </span>
       </div>
     ),
   },

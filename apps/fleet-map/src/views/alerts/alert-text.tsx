@@ -2,6 +2,7 @@ import type { Alert, AlertState, Condition, JobStatus } from '../../api/schemas.
 import { count, duration, measured, moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { numberOf, textOf } from '../../state/history.ts'
+import { linkTo } from '../../state/url.ts'
 
 export type AlertKind = Condition['kind']
 export type Severity = Alert['severity']
@@ -91,8 +92,18 @@ function jobText({ jobKind, jobStatus }: Alert['measured']): string {
   return `${kindLabel[kind] ?? kind}: ${jobLook[status as JobStatus]?.label ?? status}`
 }
 
+/** What was measured when the alert opened, with the way to the job or the profile that it is about. */
+export function Measured({ alert }: { alert: Alert }) {
+  const { jobId, profileId } = alert.measured
+  const [job, profile] = [textOf(jobId), textOf(profileId)]
+  const text = measuredText(alert)
+  if (job !== null) return <a href={linkTo('jobs', { job })}>{text}</a>
+  if (profile !== null) return <a href={linkTo('profiles', { profile })}>{text}</a>
+  return <span>{text}</span>
+}
+
 /** Returns what was measured when the alert opened. */
-export function measuredText({ kind, measured: values }: Alert): string {
+function measuredText({ kind, measured: values }: Alert): string {
   switch (kind) {
     case 'offline':
       return `Last report: ${orNever(values.lastSeenAt)}`

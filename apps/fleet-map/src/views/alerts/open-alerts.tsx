@@ -4,7 +4,7 @@ import { ago, count, moment, plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
-import { kindLabels, measuredText, SeverityLabel } from './alert-text.tsx'
+import { kindLabels, Measured, SeverityLabel } from './alert-text.tsx'
 import css from './alerts.module.css'
 
 const namedAlerts = 3
@@ -63,7 +63,7 @@ const NamedAlert = ({ alert, ofOneDevice }: { alert: Alert; ofOneDevice: boolean
           {': '}
         </>
       )}
-      {kindLabels[alert.kind]}. {measuredText(alert)}
+      {kindLabels[alert.kind]}. <Measured alert={alert} />
     </span>
     <span class="label" title={moment(alert.openedAt)}>
       {ago(alert.openedAt)}

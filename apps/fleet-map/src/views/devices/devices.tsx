@@ -146,11 +146,11 @@ function Filters() {
       ) : null}
       <select
         class="input"
-        aria-label="Settings"
+        aria-label="Config"
         value={config}
         onChange={(event) => setParams({ config: event.currentTarget.value || null })}
       >
-        <option value="">Any settings</option>
+        <option value="">Any config</option>
         {Object.entries(configStateLabel).map(([state, label]) => (
           <option key={state} value={state}>
             {label}

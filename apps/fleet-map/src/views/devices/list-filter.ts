@@ -40,7 +40,7 @@ export const filterText = ({ q, status, tag, placeId, configState }: ListFilter)
     status && `status ${statusLabel(status)}`,
     tag && `${tag.length === 1 ? 'tag' : 'tags'} ${tag.join(', ')}`,
     placeId && 'in a place',
-    configState && `settings ${configStateLabel[configState].toLowerCase()}`,
+    configState && `config ${configStateLabel[configState].toLowerCase()}`,
   ]
     .filter(Boolean)
     .join(', ')

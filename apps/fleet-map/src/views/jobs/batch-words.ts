@@ -41,7 +41,7 @@ export function filterWords({ q, status, tag, placeId, configState }: DeviceFilt
     status ? `status ${status}` : '',
     ...(tag ?? []).map((one) => `tag ${one}`),
     placeId ? 'in a place' : '',
-    configState ? `settings ${configStateLabel[configState].toLowerCase()}` : '',
+    configState ? `config ${configStateLabel[configState].toLowerCase()}` : '',
   ].filter(Boolean)
   return conditions.length > 0 ? `All devices that match ${conditions.join(', ')}` : 'All devices'
 }

@@ -51,7 +51,7 @@ export function VariableDialog({ path, entity, onClose, onSaved }: VariableDialo
     }
   }
   return (
-    <Dialog title="Edit variables" submitLabel="Save" onClose={onClose} onSubmit={save}>
+    <Dialog title="Set variables" submitLabel="Save" onClose={onClose} onSubmit={save}>
       {hasConflict ? <Conflict what="set of variables" onReload={() => void loadCurrent()} /> : null}
       <p class="label">
         A profile refers to a variable as <code>{'{"$var": "name"}'}</code>, or as <code>$&#123;name&#125;</code> in a

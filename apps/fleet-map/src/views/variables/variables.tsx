@@ -20,7 +20,7 @@ export function Variables({ path, about }: { path: VariablesAddress; about: stri
         <h2 class="grow">Variables</h2>
         {set && 'priority' in set && variables.length > 0 ? <span class="label">Priority {set.priority}</span> : null}
         <button type="button" class="button" disabled={!found.value} onClick={() => setEditing(true)}>
-          Edit variables
+          Set variables
         </button>
       </div>
       {found.error ? <Failure error={found.error} retry={found.reload} /> : null}
