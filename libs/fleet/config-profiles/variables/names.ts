@@ -5,7 +5,7 @@ const wholeName = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/
 /** Finds `$${`, which stands for `${`, and `${name}` with the name as its group. */
 export const placeholders = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_.-]{0,63})\}/g
 
-const isBuiltIn = (name: string): boolean => (builtInVariables as readonly string[]).includes(name)
+export const isBuiltIn = (name: string): boolean => (builtInVariables as readonly string[]).includes(name)
 
 /** True for a name that a person can set: letters, digits, `_`, `-` and `.`, without the prefix of the built-in ones. */
 export const isVariableName = (name: string): boolean => wholeName.test(name) && !name.startsWith('device.')
