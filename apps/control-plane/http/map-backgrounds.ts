@@ -10,6 +10,8 @@ export type MapBackgrounds = {
   environment: MapEnvironment
   /** The background in effect, the same object until the settings change. It is read again after a second. */
   current(): Promise<MapBackground>
+  /** Reads the settings now, because this process stored them. */
+  renew(): Promise<void>
 }
 
 type Opened = { settings: MapSettings; background: MapBackground }
@@ -44,8 +46,15 @@ export function createMapBackgrounds(parts: {
     return { settings, background }
   }
 
+  // Nobody waits for an earlier read under another key.
+  let generation = 0
+  const current = async () => (await opened.read(`map ${generation}`, (_, before) => open(before))).background
   return {
     environment,
-    current: async () => (await opened.read('map', (_, before) => open(before))).background,
+    current,
+    async renew() {
+      generation += 1
+      await current()
+    },
   }
 }

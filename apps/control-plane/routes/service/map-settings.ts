@@ -70,6 +70,7 @@ export const mapSettingsRoutes: Route[] = [
     handle: async (input) => {
       await requireUsable(input.body)
       await storeMapSettings(input.ctx, input.body)
+      await input.services.mapBackgrounds.renew()
       return view(input)
     },
   }),
