@@ -1,4 +1,4 @@
-type Schema = { example?: unknown; type?: string; $ref?: string }
+type Schema = { example?: unknown; enum?: unknown[]; type?: string; $ref?: string }
 type Parameter = { name: string; in: string; required?: boolean; schema?: Schema }
 type Media = { schema?: Schema; example?: unknown }
 
@@ -40,7 +40,7 @@ const parametersIn = ({ parameters = [] }: SampleOperation, place: string): Reco
       .map(({ name, schema }) => [name, exampleOf(name, schema)]),
   )
 
-const exampleOf = (name: string, { example, type }: Schema = {}): string | number => {
+const exampleOf = (name: string, { enum: choices = [], example = choices[0], type }: Schema = {}): string | number => {
   if (typeof example === 'string' || typeof example === 'number') return example
   return type === 'integer' || type === 'number' ? 0 : name.toUpperCase()
 }
