@@ -12,18 +12,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => service.close())
 
-async function call(method: string, path: string, json?: unknown) {
-  const answer = await fetch(new URL(path, service.url), {
-    method,
-    headers: {
-      authorization: `Bearer ${service.adminKey}`,
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, text, body: text === '' ? undefined : JSON.parse(text) }
-}
+const call = (method: string, path: string, json?: unknown) =>
+  deviceCalls(service.url, service.adminKey).call(method, path, json)
 
 const digest = (value: unknown) => `sha256:${createHash('sha256').update(canonicalJson(value)).digest('hex')}`
 
@@ -128,7 +118,7 @@ test('a device runs what was applied, differs, and is brought back; a rule watch
   expect((await config()).state).toBe('pending')
   expect((await report(same)).body).toEqual({ state: 'inSync' })
   await until('the alert ended', async () => (await alerts('open')).length === 0)
-  const everything = [(await call('GET', `/devices/${id}/config`)).text, JSON.stringify(await alerts('closed'))].join()
+  const everything = [JSON.stringify(await config()), JSON.stringify(await alerts('closed'))].join()
   const { rows } = await service.pool.query('SELECT r::text AS row FROM device_reported_config r')
   expect(everything + JSON.stringify(rows)).not.toContain(canary)
 })
@@ -149,7 +139,7 @@ test('a roll-back is a failed job with a code of its own, and what was applied b
   expect((await config()).desired).toMatchObject({ version: 1 })
 })
 
-test('a report is refused if it is not complete, too large, or from nobody', async () => {
+test('a report is refused if it is not complete, too large, nested too deep, or from nobody', async () => {
   const { report, profile, router, token } = await newRouter({ a: 1 })
   const good = { profileId: profile, version: 1, digest: digest({}) }
   for (const bad of [

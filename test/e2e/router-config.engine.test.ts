@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { deviceCalls } from '#test/job-service'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -25,18 +26,8 @@ afterEach(async () => {
 })
 afterAll(() => service.close())
 
-async function call(method: string, path: string, json?: unknown) {
-  const answer = await fetch(new URL(path, service.url), {
-    method,
-    headers: {
-      authorization: `Bearer ${service.adminKey}`,
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-  })
-  const text = await answer.text()
-  return text === '' ? undefined : JSON.parse(text)
-}
+const call = async (method: string, path: string, json?: unknown) =>
+  (await deviceCalls(service.url, service.adminKey).call(method, path, json)).body
 
 /** The network of a router: a proxy that passes bytes only while the config of the router has the right access point. */
 async function startNetwork(folder: string): Promise<string> {

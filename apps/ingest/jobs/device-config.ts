@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { deviceConfigPath, reportedConfig } from '#device-edge/contract'
-import { type AppliedProfile, findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
-import { revealSettings } from '#fleet/config-profiles/delivered'
+import { findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
+import { type PinnedVersion, revealSettings } from '#fleet/config-profiles/delivered'
 import { reportConfig } from '#fleet/config-profiles/reported'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { profileGone } from '#fleet/jobs/pinned-profiles'
@@ -46,26 +46,22 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
     const pool = parts.pools.of(`org:${grant.organizationId}`)
     const applied = await findAppliedProfile(pool, grant)
     if (!applied) return new Response(null, { status: 204 })
-    const { variables, ...profile } = applied
     const etag = tagOf(applied)
     if (matchesNone(request.headers.get('if-none-match') ?? undefined, etag)) {
       return new Response(null, { status: 304, headers: { ETag: etag } })
     }
-    const { organizationId } = grant
-    const delivered = await revealSettings(
-      { ...parts, pool },
-      { organizationId, profileId: profile.id, version: profile.version, variables },
-    )
+    const delivered = await revealSettings({ ...parts, pool }, applied)
     if (!delivered) return answerGone(pool, grant)
-    return answerJson({ profile: { ...profile, ...delivered } }, 200, { ETag: etag })
+    const { profileId, version } = applied
+    return answerJson({ profile: { id: profileId, version, ...delivered } }, 200, { ETag: etag })
   },
 })
 
 /** A version never changes, so id, version and the values of its variables identify the content. */
-function tagOf({ id, version, variables }: AppliedProfile): string {
-  if (variables === null) return `"${id}-${version}"`
+function tagOf({ profileId, version, variables }: PinnedVersion): string {
+  if (variables === null) return `"${profileId}-${version}"`
   const digest = createHash('sha256').update(JSON.stringify(variables)).digest('base64url').slice(0, 12)
-  return `"${id}-${version}-${digest}"`
+  return `"${profileId}-${version}-${digest}"`
 }
 
 async function answerGone(pool: Pool, grant: DeviceGrant): Promise<Response> {

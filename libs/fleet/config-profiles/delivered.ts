@@ -1,15 +1,12 @@
-import { settingsDigest } from '#core/settings-digest'
+import { settingsDigest, withoutSecrets } from '#core/settings-digest'
 import { namesSecret } from '#fleet/config-profiles/secret-names'
 import { loadSettings } from '#fleet/config-profiles/secrets'
 import {
-  isSettingsObject,
+  isObject,
   type Json,
   listSecrets,
-  pointerTo,
   revealSecrets,
   type SettingsObject,
-  SettingsSecret,
-  type SettingsTree,
 } from '#fleet/config-profiles/settings-tree'
 import { openVariables, type StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import { renderSettings } from '#fleet/config-profiles/variables/template'
@@ -56,39 +53,27 @@ export async function revealSettings(
   return (
     rendered && {
       settings: revealSecrets(rendered),
-      secrets: listSecrets(rendered).map(([pointer]) => pointer),
-      digest: settingsDigest(withoutSecrets(rendered)),
+      secrets: secretPointers(rendered),
+      digest: settingsDigest(publicSettings(rendered)),
     }
   )
 }
 
-/** Leaves out the members of objects that are secrets. In a list, null replaces a secret. */
-export const withoutSecrets = (settings: SettingsObject): { [key: string]: Json } =>
-  leaveOut(settings, (tree) => tree instanceof SettingsSecret) as { [key: string]: Json }
+/** The settings as a device reports them: without secrets. */
+export const publicSettings = (settings: SettingsObject): { [key: string]: Json } =>
+  withoutSecrets(revealSecrets(settings), secretPointers(settings)) as { [key: string]: Json }
+
+export const secretPointers = (settings: SettingsObject): string[] => listSecrets(settings).map(([pointer]) => pointer)
 
 /** Leaves out what a device must not report: values at these pointers, and those whose key names a secret. */
 export const withoutReportedSecrets = (
   settings: { [key: string]: Json },
-  secrets: ReadonlySet<string>,
-): { [key: string]: Json } =>
-  leaveOut(settings, (_, pointer, key) => secrets.has(pointer) || (key !== undefined && namesSecret(key))) as {
-    [key: string]: Json
-  }
+  secrets: readonly string[],
+): { [key: string]: Json } => withoutNamedSecrets(withoutSecrets(settings, secrets) as Json) as { [key: string]: Json }
 
-type IsSecret = (tree: SettingsTree, pointer: string, key?: string) => boolean
-
-function leaveOut(tree: SettingsTree, isSecret: IsSecret, pointer = ''): SettingsTree {
-  if (Array.isArray(tree)) {
-    return tree.map((item, index) => {
-      const place = pointerTo(pointer, index)
-      return isSecret(item, place) ? null : leaveOut(item, isSecret, place)
-    })
-  }
-  if (!isSettingsObject(tree)) return tree
-  return Object.fromEntries(
-    Object.entries(tree).flatMap(([key, value]) => {
-      const place = pointerTo(pointer, key)
-      return isSecret(value, place, key) ? [] : [[key, leaveOut(value, isSecret, place)]]
-    }),
-  )
+function withoutNamedSecrets(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNamedSecrets)
+  if (!isObject(value)) return value
+  const shown = Object.entries(value).filter(([key]) => !namesSecret(key))
+  return Object.fromEntries(shown.map(([key, inner]) => [key, withoutNamedSecrets(inner)]))
 }

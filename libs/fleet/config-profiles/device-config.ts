@@ -3,7 +3,7 @@ import { instantOut, uuid } from '#core/schemas'
 import { settingsDigest } from '#core/settings-digest'
 import { findAppliedProfile } from '#fleet/config-profiles/applied'
 import { configStateSql, configStates } from '#fleet/config-profiles/config-state'
-import { renderPinned, withoutSecrets } from '#fleet/config-profiles/delivered'
+import { publicSettings, renderPinned } from '#fleet/config-profiles/delivered'
 import { settingsDifferences } from '#fleet/config-profiles/differences'
 import { type Profile, readProfile } from '#fleet/config-profiles/read'
 import { redactSettings } from '#fleet/config-profiles/settings-tree'
@@ -111,16 +111,11 @@ async function readDrift(
   { organizationId, deviceId }: { organizationId: string; deviceId: string },
 ): Promise<Drift> {
   const applied = await findAppliedProfile(connection, { organizationId, deviceId })
-  const rendered =
-    applied &&
-    (await renderPinned(
-      { pool: connection, keyring },
-      { organizationId, profileId: applied.id, version: applied.version, variables: applied.variables },
-    ))
-  const settings = rendered && withoutSecrets(rendered)
+  const rendered = applied && (await renderPinned({ pool: connection, keyring }, applied))
+  const settings = rendered && publicSettings(rendered)
   const desired =
     applied && settings
-      ? { profileId: applied.id, version: applied.version, digest: settingsDigest(settings), settings }
+      ? { profileId: applied.profileId, version: applied.version, digest: settingsDigest(settings), settings }
       : null
   const { state, ...stored } = await queryEntity<Pick<Drift, 'state'> & Nullable<NonNullable<Drift['reported']>>>(
     connection,

@@ -1,8 +1,8 @@
 import { settingsDigest } from '#core/settings-digest'
 import { findAppliedProfile } from '#fleet/config-profiles/applied'
 import { type ConfigState, configStateSql } from '#fleet/config-profiles/config-state'
-import { renderPinned, withoutReportedSecrets, withoutSecrets } from '#fleet/config-profiles/delivered'
-import { type Json, listSecrets } from '#fleet/config-profiles/settings-tree'
+import { publicSettings, renderPinned, secretPointers, withoutReportedSecrets } from '#fleet/config-profiles/delivered'
+import type { Json } from '#fleet/config-profiles/settings-tree'
 import type { SystemContext } from '#fleet/context'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { systemTransaction } from '#fleet/tenant'
@@ -41,24 +41,23 @@ export async function reportConfig(
 
 type Judged = { matches: boolean | null; settings: { [key: string]: Json } | null }
 
-/** Compares a report with what was applied. Null: the version that was applied does not exist any more. */
+/**
+ * Compares a report with what was applied, and locks the device, so that no profile is applied meanwhile. Null: the version that was
+ * applied does not exist any more.
+ */
 async function judge(
   keyring: Keyring,
   connection: Connection,
-  { organizationId, deviceId }: OwnedDevice,
+  device: OwnedDevice,
   { profileId, version, digest, settings }: ReportedConfig,
 ): Promise<Judged> {
-  const applied = await findAppliedProfile(connection, { organizationId, deviceId })
-  const pinned = applied && {
-    organizationId,
-    profileId: applied.id,
-    version: applied.version,
-    variables: applied.variables,
-  }
-  const rendered = pinned && (await renderPinned({ pool: connection, keyring }, pinned))
-  const secrets = new Set(rendered ? listSecrets(rendered).map(([pointer]) => pointer) : [])
-  const isSame = applied?.id === profileId && applied.version === version
-  const matches = rendered ? isSame && settingsDigest(withoutSecrets(rendered)) === digest : null
+  const key = [device.organizationId, device.deviceId]
+  await connection.query('SELECT FROM device WHERE organization_id = $1 AND id = $2 FOR SHARE', key)
+  const applied = await findAppliedProfile(connection, device)
+  const rendered = applied && (await renderPinned({ pool: connection, keyring }, applied))
+  const isSame = applied?.profileId === profileId && applied.version === version
+  const matches = rendered ? isSame && settingsDigest(publicSettings(rendered)) === digest : null
+  const secrets = rendered ? secretPointers(rendered) : []
   return { matches, settings: matches || !settings ? null : withoutReportedSecrets(settings, secrets) }
 }
 
@@ -79,12 +78,4 @@ const storeReport = (
      WHERE c.outdated OR (c.organization_id, c.profile_id, c.version, c.digest, c.settings, c.matches)
        IS DISTINCT FROM ($organizationId::uuid, $profileId::uuid, $version::int, $digest::text, $settings::jsonb, $matches::boolean)`,
     { deviceId, organizationId, profileId, version, digest, settings, matches },
-  )
-
-/** After a profile was applied, the last report says nothing until the device reports again. */
-export const outdateReport = (connection: Connection, { organizationId, deviceId }: OwnedDevice) =>
-  connection.query(
-    `UPDATE device_reported_config SET outdated = true, differs_since = NULL
-     WHERE organization_id = $1 AND device_id = $2`,
-    [organizationId, deviceId],
   )

@@ -1,7 +1,7 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import type { Traceparent } from '#core/tracing'
-import { outdateReport } from '#fleet/config-profiles/reported'
+import { storeAppliedProfile } from '#fleet/config-profiles/applied'
 import type { StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
@@ -152,22 +152,7 @@ export async function reportJob(
 /** Stores the applied profile of a device after a config job that succeeded, or its status `error` after one that failed. */
 async function updateDeviceConfig(connection: Connection, job: LockedJob): Promise<void> {
   const { organizationId, deviceId } = job
-  if (job.state.status === 'succeeded') {
-    await connection.query(
-      `UPDATE device d SET config_profile_id = b.profile_id, config_profile_version = b.profile_version,
-         revision = d.revision + 1, updated_at = now()
-       FROM job_batch b WHERE b.id = $3 AND d.organization_id = $1 AND d.id = $2`,
-      [organizationId, deviceId, job.batchId],
-    )
-    await connection.query(
-      `WITH applied AS (SELECT variables FROM job WHERE id = $3 AND variables IS NOT NULL),
-         removed AS (DELETE FROM device_applied_variables WHERE device_id = $2 AND NOT EXISTS (SELECT FROM applied))
-       INSERT INTO device_applied_variables (organization_id, device_id, variables) SELECT $1, $2, variables FROM applied
-       ON CONFLICT (device_id) DO UPDATE SET variables = EXCLUDED.variables`,
-      [organizationId, deviceId, job.id],
-    )
-    await outdateReport(connection, job)
-  }
+  if (job.state.status === 'succeeded') await storeAppliedProfile(connection, job)
   if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)
 }
 

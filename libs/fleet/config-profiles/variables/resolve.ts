@@ -34,7 +34,7 @@ export function variableParameters(
 
 const instant = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-const secretsOfVariable = `(SELECT coalesce(jsonb_object_agg(secret.key, secret.value), '{}') FROM jsonb_each(s.secrets) secret
+const secretsOfVariable = `(SELECT coalesce(jsonb_object_agg(secret.key, secret.value), '{}') AS secrets FROM jsonb_each(s.secrets) secret
   WHERE secret.key = '/' || used.name OR starts_with(secret.key, '/' || used.name || '/'))`
 
 const sourceOfSet = `CASE WHEN s.device_id IS NOT NULL THEN jsonb_build_object('kind', 'device')
@@ -51,14 +51,15 @@ export const variableCtes = (devices: string): string => `
   variable_value AS MATERIALIZED (
     SELECT s.group_id, s.device_id, used.name AS variable, used.ordinal,
       CASE WHEN $countsSmartTags::boolean THEN g.smart_tags END AS smart_tags,
-      used.uses * (octet_length((s.variables -> used.name)::text) + octet_length((${secretsOfVariable})::text)) AS bytes,
+      used.uses * (octet_length((s.variables -> used.name)::text) + octet_length(own.secrets::text)) AS bytes,
       row_number() OVER (ORDER BY s.device_id IS NULL, s.group_id IS NULL, s.priority DESC, g.name COLLATE "C", s.owner_id,
         used.ordinal) AS rank,
-      jsonb_build_object('value', s.variables -> used.name, 'secrets', ${secretsOfVariable}, 'ownerId', s.owner_id,
+      jsonb_build_object('value', s.variables -> used.name, 'secrets', own.secrets, 'ownerId', s.owner_id,
         'updatedAt', ${instant('s.updated_at')}, 'source', ${sourceOfSet}) AS stored
     FROM config_variable_set s
       JOIN unnest($variableNames::text[], $variableUses::int[]) WITH ORDINALITY AS used (name, uses, ordinal)
         ON s.variables ? used.name
+      CROSS JOIN LATERAL ${secretsOfVariable} own
       LEFT JOIN device_group g ON g.organization_id = s.organization_id AND g.id = s.group_id
     WHERE s.organization_id = $organizationId AND (s.device_id IS NULL OR s.device_id IN (SELECT id FROM ${devices}))
   ), applying_value AS (

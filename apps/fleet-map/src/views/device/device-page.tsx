@@ -132,6 +132,7 @@ const Settings = ({ device }: { device: Device }) => (
   <>
     <DeviceProfile device={device} />
     <Variables
+      org={device.organizationId}
       path={`/devices/${device.id}/variables`}
       about="None. Values for this device alone, to which config profiles refer."
     />

@@ -5,6 +5,7 @@ import { ago } from '../../components/format.ts'
 import { configStateLabel, jobLook } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { type Column, Table } from '../../components/table.tsx'
+import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import { DeviceSettingsDialog } from '../variables/device-settings.tsx'
 import { VariableText } from '../variables/variables.tsx'
@@ -50,16 +51,18 @@ export function DeviceProfile({ device }: { device: Device }) {
           </p>
         </>
       )}
-      {configProfile ? <Drift device={device} round={job?.status} /> : null}
+      {configProfile && holds(organizationId, 'config:read') ? <Drift device={device} round={job?.status} /> : null}
       {job && job.status !== 'succeeded' ? (
         <p class="label">
           Last attempt to apply a profile: {jobLook[job.status].label.toLowerCase()}, {ago(job.updatedAt)}
           {job.error ? `. ${job.error.detail}` : ''}
         </p>
       ) : null}
-      <button type="button" class="button small" onClick={() => setPreviewed(true)}>
-        Settings for this device
-      </button>
+      {holds(organizationId, 'config:read') ? (
+        <button type="button" class="button small" onClick={() => setPreviewed(true)}>
+          Settings for this device
+        </button>
+      ) : null}
       {isPreviewed ? <DeviceSettingsDialog device={device} onClose={() => setPreviewed(false)} /> : null}
     </section>
   )

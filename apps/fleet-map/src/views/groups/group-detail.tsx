@@ -63,6 +63,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
         }}
       />
       <Variables
+        org={org}
         path={`/orgs/${org}/groups/${id}/variables`}
         about="None. Values for the members of this group, to which config profiles refer."
       />

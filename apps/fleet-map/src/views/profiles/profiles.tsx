@@ -86,6 +86,7 @@ function ProfileList({ org }: { org: string }) {
       ) : null}
       <MoreButton more={list.more} />
       <Variables
+        org={org}
         path={`/orgs/${org}/variables`}
         about="None yet. A profile can refer to values that differ between routers, such as the name of a Wi-Fi network. Set here what counts for the whole organization; groups and devices have values of their own."
       />

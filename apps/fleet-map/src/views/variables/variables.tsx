@@ -3,15 +3,21 @@ import { useEntity } from '../../components/entity.ts'
 import { Failure } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { isSetSecret } from '../../state/profile-settings.ts'
+import { holds } from '../../state/session.ts'
 import { VariableDialog } from './variable-dialog.tsx'
 import type { VariablesAddress } from './variable-rows.ts'
 import css from './variables.module.css'
 
+type VariablesProps = { org: string; path: VariablesAddress; about: string }
+
 /** The values to which profiles refer, of the organization, a group or a device. Nothing for a reader who may not see them. */
-export function Variables({ path, about }: { path: VariablesAddress; about: string }) {
+export function Variables(props: VariablesProps) {
+  return holds(props.org, 'config:read') ? <Readable {...props} /> : null
+}
+
+function Readable({ org, path, about }: VariablesProps) {
   const [isEditing, setEditing] = useState(false)
   const found = useEntity(path)
-  if (found.error?.status === 403) return null
   const set = found.value?.value
   const variables = Object.entries(set?.variables ?? {}).sort(([left], [right]) => (left < right ? -1 : 1))
   return (
@@ -19,9 +25,11 @@ export function Variables({ path, about }: { path: VariablesAddress; about: stri
       <div class="toolbar">
         <h2 class="grow">Variables</h2>
         {set && 'priority' in set && variables.length > 0 ? <span class="label">Priority {set.priority}</span> : null}
-        <button type="button" class="button" disabled={!found.value} onClick={() => setEditing(true)}>
-          Set variables
-        </button>
+        {holds(org, 'config:write') ? (
+          <button type="button" class="button" disabled={!found.value} onClick={() => setEditing(true)}>
+            Set variables
+          </button>
+        ) : null}
       </div>
       {found.error ? <Failure error={found.error} retry={found.reload} /> : null}
       {variables.length > 0 ? (
