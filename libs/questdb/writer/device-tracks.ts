@@ -4,11 +4,11 @@ import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import type { CellularRow } from '#telemetry/report/rows'
 import { fixAccuracyM } from '#telemetry/report/usable'
+import { type RadioRow, radioRow } from '#telemetry/rows/radio-row'
 import { type Column, tables } from '#telemetry/rows/tables'
 
 /** The origin of a stored row. It is kept when the row is written again. */
 export type Arrival = { organizationId: string; receivedAtMs: number }
-export type StoredCellularRow = CellularRow & Arrival
 export type StoredFixReport = FixReport & Arrival
 
 /** A stored dwell. Late data has revoked a `withdrawn` one. */
@@ -90,7 +90,6 @@ const cellularColumns = tables.cellular.columns
 const emptyRow: Record<string, unknown> = {
   kind: 'cellular',
   tsMs: 0,
-  organizationId: '',
   ...Object.fromEntries(cellularColumns.map(({ key }) => [key, null])),
 }
 const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
@@ -103,21 +102,22 @@ export async function readCellularRows(
   deviceIds: readonly string[],
   query: TrackQuery,
   page: PageLimit,
-): Promise<Map<string, StoredCellularRow[]>> {
+): Promise<Map<string, RadioRow[]>> {
   const { where, values } = trackFilter(deviceIds, query)
   const found = await questdb.queryArrays<unknown[]>(
     `SELECT ${cellularSelection} FROM cellular WHERE ${where} ${orderOf(page)}`,
     values,
   )
   return byDevice(found, ([deviceId, tsMs, organizationId, ...members]) => {
-    const row: Record<string, unknown> = { ...emptyRow, tsMs, organizationId }
+    const row: Record<string, unknown> = { ...emptyRow, tsMs }
     for (let index = 0; index < cellularColumns.length; index++) {
       const value = members[index]
       if (value === null || value === undefined) continue
       const { key, type } = cellularColumns[index] as Column
       row[key] = type === 'LONG' ? BigInt(String(value)) : value
     }
-    return [String(deviceId), row as StoredCellularRow]
+    const stored = row as CellularRow & { receivedAtMs: number }
+    return [String(deviceId), radioRow(stored, String(organizationId), stored.receivedAtMs)]
   })
 }
 

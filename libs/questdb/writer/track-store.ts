@@ -1,11 +1,11 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { StoredService } from '#telemetry/position/lost-operator'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import {
   readCellularRows,
   readDwells,
   readFixReports,
-  type StoredCellularRow,
   type StoredDwell,
   type StoredFixReport,
 } from './device-tracks.ts'
@@ -20,7 +20,7 @@ export type TrackStore = {
   /** Usable fixes in order of time. */
   fixes(range: TimeRange, limit: number): Promise<StoredFixReport[]>
   /** RF rows of all modems in order of time. All rows of its last millisecond are in a page, even beyond the limit. */
-  rows(range: TimeRange, limit: number): Promise<StoredCellularRow[]>
+  rows(range: TimeRange, limit: number): Promise<RadioRow[]>
   /** The service of each modem before the range, and its SIMs from a day before the range to its end. */
   services(range: TimeRange): Promise<StoredService[]>
   /** Dwells that began in the range, in order of arrival. */

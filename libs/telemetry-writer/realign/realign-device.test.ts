@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { StoredCellularRow, StoredDwell, StoredFixReport } from '#questdb/writer/device-tracks'
+import type { StoredDwell, StoredFixReport } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
 import { align } from '#telemetry/position/align'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { dwellPolicies } from '#telemetry/position/dwell'
 import { byTimeAndModem, radioKey } from '#telemetry/report/sources'
+import { type RadioRow, radioRow } from '#telemetry/rows/radio-row'
 import { advanceTrack, createDeviceTrack, settleWhenQuiet } from '#telemetry-writer/tracks/device-track'
 import type { DwellRow } from '#telemetry-writer/tracks/dwell-row'
 import type { Realigned, Slices } from '#telemetry-writer/tracks/realign-range'
@@ -28,7 +29,7 @@ const inside =
 /** A writer with an in-memory store of one device that returns pages of a few rows, unless they are larger. */
 function createWriter(pageSizes: TrackStore['pageSizes'] = { fixes: 3, rows: 4, dwells: 2 }) {
   const fixes = new Map<number, StoredFixReport>()
-  const rows = new Map<number | string, StoredCellularRow>()
+  const rows = new Map<number | string, RadioRow>()
   const dwells = new Map<number, DwellRow>()
   const sorted = <Row extends { tsMs: number }>(stored: Map<unknown, Row>, range: TimeRange) =>
     [...stored.values()].filter(inside(range)).sort(byTime)
@@ -79,7 +80,7 @@ function createWriter(pageSizes: TrackStore['pageSizes'] = { fixes: 3, rows: 4, 
     rows,
     dwells,
     sizes,
-    take(reports: readonly FixReport[], samples: readonly StoredCellularRow[]) {
+    take(reports: readonly FixReport[], samples: readonly RadioRow[]) {
       for (const report of reports) fixes.set(report.tsMs, { ...report, ...origin })
       for (const row of samples) rows.set(radioKey(row), row)
       const step = advanceTrack(device, origin, reports, samples)
@@ -98,16 +99,13 @@ function createWriter(pageSizes: TrackStore['pageSizes'] = { fixes: 3, rows: 4, 
 }
 
 type Data = { reports: FixReport[]; sampleTimes: number[] }
-type Arrival = { reports: FixReport[]; samples: StoredCellularRow[] }
+type Arrival = { reports: FixReport[]; samples: RadioRow[] }
 
-const rowAt = (tsMs: number, modem: string | null = null): StoredCellularRow => ({
-  ...cellularRow(tsMs, { modem }),
-  organizationId: 'organization',
-  receivedAtMs: 0,
-})
+const rowAt = (tsMs: number, modem: string | null = null): RadioRow =>
+  radioRow(cellularRow(tsMs, { modem }), 'organization', 0)
 
 function inChunks({ reports, sampleTimes }: Data, size: number, names: (string | null)[] = [null]): Arrival[] {
-  const items: { tsMs: number; report?: FixReport; row?: StoredCellularRow }[] = [
+  const items: { tsMs: number; report?: FixReport; row?: RadioRow }[] = [
     ...reports.map((report) => ({ report, tsMs: report.tsMs })),
     ...names.flatMap((modem) => sampleTimes.map((tsMs) => ({ row: rowAt(tsMs, modem), tsMs }))),
   ].sort(byTime)
@@ -118,7 +116,7 @@ function inChunks({ reports, sampleTimes }: Data, size: number, names: (string |
 }
 
 /** The reports of a modem that sends once a minute: what it measured, and the fixes of that time. */
-function inParts(reports: readonly FixReport[], samples: readonly StoredCellularRow[]) {
+function inParts(reports: readonly FixReport[], samples: readonly RadioRow[]) {
   const times = [...reports, ...samples].map(({ tsMs }) => tsMs)
   const minutes = [...new Set(times.map((tsMs) => tsMs - (tsMs % 60_000)))]
   return minutes.map((fromMs) => {
@@ -127,7 +125,7 @@ function inParts(reports: readonly FixReport[], samples: readonly StoredCellular
   })
 }
 
-const placesOf = (rows: Iterable<StoredCellularRow>) =>
+const placesOf = (rows: Iterable<RadioRow>) =>
   [...rows]
     .sort(byTimeAndModem)
     .map((row) =>
@@ -164,7 +162,7 @@ test('data that arrives between slices in any order gives the same rows and dwel
           policy,
         ),
       )
-      const rows = ofModems.flatMap((ofModem) => ofModem.rows as StoredCellularRow[])
+      const rows = ofModems.flatMap((ofModem) => ofModem.rows)
       expect(placesOf(writer.rows.values())).toEqual(placesOf(rows))
       const [expected = { dwells: [] }] = ofModems
       const dwells = [...writer.dwells.values()].filter(({ withdrawn }) => !withdrawn).sort(byTime)
@@ -184,9 +182,9 @@ test('a drive with two modems at 1 Hz, in any order of arrival, has the rows of 
     const { reports, samples } = cleanDrive(drive)
     const ofModems = ['wwan0', 'wwan1'].map((modem, index) =>
       // The modems measure different cells at the same milliseconds.
-      samples.map((row) => ({ ...row, modem, pci: index, organizationId: 'organization', receivedAtMs: 0 })),
+      samples.map((row) => radioRow({ ...row, modem, pci: index }, 'organization', 0)),
     )
-    const expected = ofModems.flatMap((rows) => align(reports, rows, policy).rows as StoredCellularRow[])
+    const expected = ofModems.flatMap((rows) => align(reports, rows, policy).rows)
     const [order] = fc.sample(fc.infiniteStream(fc.nat(1_000)), { numRuns: 1, seed: reports.length })
     const next = () => order?.next().value ?? 0
     const parts = [...inParts(reports, ofModems[0] ?? []), ...inParts([], ofModems[1] ?? [])]
@@ -208,9 +206,9 @@ test('a drive with two modems at 1 Hz, in any order of arrival, has the rows of 
       await writer.work(next() % 2)
     }
     await writer.settle()
-    const rowsOf = (rows: Iterable<StoredCellularRow>) => {
+    const rowsOf = (rows: Iterable<RadioRow>) => {
       const sorted = [...rows].sort(byTimeAndModem)
-      return placesOf(sorted).map((place, index) => `${place} ${sorted[index]?.pci}`)
+      return placesOf(sorted).map((place, index) => `${place} ${sorted[index]?.rest.toString('base64')}`)
     }
     expect(rowsOf(writer.rows.values())).toEqual(rowsOf(expected))
     for (const { alignment } of writer.rows.values()) placed.add(alignment)
@@ -243,7 +241,7 @@ test('places a row between a late fix and the previous fix that arrives after it
     [lateMs, ...times].map((tsMs) => rowAt(tsMs)),
     policy,
   )
-  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows))
 })
 
 test('a fix dated back into rebuilt time does not undo the changes of an earlier late fix', async () => {
@@ -273,7 +271,7 @@ test('a fix dated back into rebuilt time does not undo the changes of an earlier
     times.map((tsMs) => rowAt(tsMs)),
     policy,
   )
-  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows))
 })
 
 test('places a row that arrives between the last row of a slice and the first row of the next', async () => {
@@ -296,7 +294,7 @@ test('places a row that arrives between the last row of a slice and the first ro
   await writer.settle()
   const all = [11, 15, 45].map((second) => rowAt(startMs + second * 1_000))
   const expected = align([0, 10, 20, 30, 40, 50].map(fix), all, policy)
-  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows))
 })
 
 test('a realignment ends although its device keeps sending', async () => {
@@ -322,7 +320,7 @@ test('a realignment ends although its device keeps sending', async () => {
     [...writer.rows.values()].sort(byTime).map(({ tsMs }) => rowAt(tsMs)),
     policy,
   )
-  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows))
 })
 
 test('a realignment that does not reach a fresh start leaves earlier rows unchanged', async () => {
@@ -360,5 +358,5 @@ test('a realignment that does not reach a fresh start leaves earlier rows unchan
     [...times, lateMs].map((tsMs) => rowAt(tsMs)),
     policy,
   )
-  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows))
 })

@@ -1,8 +1,7 @@
-import type { StoredCellularRow } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
 import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/position/device-alignment'
 import { type Dwell, dwellPolicies } from '#telemetry/position/dwell'
-import type { CellularRow } from '#telemetry/report/rows'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import {
   advanceRebuild,
   cancelRebuild,
@@ -124,7 +123,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   })
 
   // The last slice ends with the new alignment in place, so it must read all data that the track has received.
-  const alignment = createDeviceAlignment(policy, withRows(scanned.scan.state(), found.at(-1), kept))
+  const alignment = createDeviceAlignment<RadioRow>(policy, withRows(scanned.scan.state(), found.at(-1), kept))
   const ended = found.filter(({ departedAtMs }) => departedAtMs !== null)
   let open = alignment.apply([], []).open
   let moved = nothing()
@@ -135,9 +134,8 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     placedToMs = rows.at(-1)?.tsMs ?? placedToMs
     advanceRebuild(track, { scannedToMs, placedToMs })
     const step = alignment.apply(reports, rows)
-    const unmoved = new Set<CellularRow>(rows)
-    for (const row of step.rows as StoredCellularRow[])
-      if (!unmoved.has(row)) moved.rows.push({ row, origin: originOf(deviceId, row) })
+    const unmoved = new Set(rows)
+    for (const row of step.rows) if (!unmoved.has(row)) moved.rows.push({ row, origin: originOf(deviceId, row) })
     for (const dirty of step.dirty) markDirty(track, dirty)
     ended.push(...step.closed)
     open = step.open
@@ -155,13 +153,13 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   return start.rowsFromMs
 }
 
-type KeptRows = { rows: StoredCellularRow[]; droppedUntilMs: number }
+type KeptRows = { rows: RadioRow[]; droppedUntilMs: number }
 
 /** More rows than an alignment keeps in memory. Above the maximum, the oldest are dropped together. */
 const keptAtMost = 2_000
 const keptAtLeast = 600
 
-function keep(kept: KeptRows, row: StoredCellularRow): void {
+function keep(kept: KeptRows, row: RadioRow): void {
   kept.rows.push(row)
   if (kept.rows.length < keptAtMost) return
   const dropped = kept.rows.length - keptAtLeast
@@ -170,8 +168,12 @@ function keep(kept: KeptRows, row: StoredCellularRow): void {
 }
 
 /** Returns the state after the scan with the newest rows, which are placed already. */
-function withRows(state: DeviceAlignmentState, last: Dwell | undefined, kept: KeptRows): DeviceAlignmentState {
-  const isInOpenDwell = ({ alignment, tsMs }: CellularRow) =>
+function withRows(
+  state: DeviceAlignmentState<never>,
+  last: Dwell | undefined,
+  kept: KeptRows,
+): DeviceAlignmentState<RadioRow> {
+  const isInOpenDwell = ({ alignment, tsMs }: RadioRow) =>
     last?.departedAtMs === null && alignment === 'dwell' && tsMs >= last.arrivedAtMs
   // Rows from before the fixes in memory cannot be placed again from them.
   const droppedAt = kept.rows.findLast(({ tsMs }) => tsMs < state.knownFromMs)?.tsMs ?? 0

@@ -41,7 +41,7 @@ export function createRealignmentRunner(parts: RealignmentRunnerParts): Realignm
 
   function append(realigned: Realigned): void {
     rows.allOrNone(() => {
-      for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted, 'realigned')
+      for (const { row, origin } of realigned.rows) rows.appendRadio(row, origin, fates.uncounted, 'realigned')
       for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted, 'dwell')
     })
     for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)

@@ -1,16 +1,11 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import {
-  readCellularRows,
-  readFixReports,
-  type StoredCellularRow,
-  type StoredFixReport,
-  type TrackQuery,
-} from '#questdb/writer/device-tracks'
+import { readCellularRows, readFixReports, type StoredFixReport, type TrackQuery } from '#questdb/writer/device-tracks'
 import { openTrackStore } from '#questdb/writer/track-store'
 import { countCellularRows, countFixReports, readLastDwells } from '#questdb/writer/track-summaries'
 import { distinctFixes } from '#telemetry/position/distinct-fixes'
 import type { DwellPolicy, OpenDwellSummary } from '#telemetry/position/dwell'
 import { undecidedFromMs } from '#telemetry/position/dwell-detector'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import { type WithinDwell, withinDwell } from '#telemetry-writer/tracks/within-dwell'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf, withSimilarTimes } from './recovery-shares.ts'
 
@@ -31,7 +26,7 @@ export type StoredPast = {
   /** The newest recent fixes. */
   reports: StoredFixReport[]
   /** The newest recent RF rows that later data can move if it arrives in order. */
-  rows: StoredCellularRow[]
+  rows: RadioRow[]
   /** The state that the row of the open dwell tells. Undefined if there is no such dwell or its row does not tell enough. */
   within: WithinDwell<StoredFixReport> | undefined
   /**
@@ -144,8 +139,8 @@ async function readMovableRows(
   questdb: QuestdbSql,
   movableFromMs: [deviceId: string, fromMs: number][],
   recent: TrackQuery,
-): Promise<Map<string, StoredCellularRow[]>> {
-  const found = new Map<string, StoredCellularRow[]>()
+): Promise<Map<string, RadioRow[]>> {
+  const found = new Map<string, RadioRow[]>()
   for (const group of withSimilarTimes(movableFromMs, similarWithinMs)) {
     const range = { ...recent, fromMs: group[0]?.[1] ?? recent.fromMs }
     const ids = group.map(([deviceId]) => deviceId)

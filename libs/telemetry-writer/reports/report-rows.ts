@@ -1,9 +1,9 @@
-import type { StoredCellularRow } from '#questdb/writer/device-tracks'
 import { type FixReport, fixReport } from '#telemetry/position/distinct-fixes'
 import { cleanSample, shareSimPlmn } from '#telemetry/report/clean'
 import type { CleanRow, LocationRow, RowOf } from '#telemetry/report/rows'
 import { radioKey, rowSource } from '#telemetry/report/sources'
 import type { RowOrigin } from '#telemetry/rows/ilp'
+import { type RadioRow, radioRow } from '#telemetry/rows/radio-row'
 import type { DeviceReports } from '#telemetry-writer/states/device-reports'
 import type { DeviceState } from '#telemetry-writer/states/device-state'
 import { emptyMoment, noteSample } from '#telemetry-writer/states/reported-moments'
@@ -31,7 +31,7 @@ export type ReportRows = {
  */
 export type ReportCounts = { stored: number; replaced: number; superseded: number; lost: number }
 
-type RadioRows = Map<number | string, { row: StoredCellularRow; fate: RowOutcome }>
+type RadioRows = Map<number | string, { row: RadioRow; fate: RowOutcome }>
 
 /** Whether a fix of unknown time has the position of the fix before, which it then repeats. `fixes`: of the same report. */
 function repeatsFix({ lat, lon, tsMs }: LocationRow, fixes: ReadonlyMap<number, FixReport | null>, state: DeviceState) {
@@ -78,7 +78,7 @@ export function createReportRows(parts: {
       }
       const [rowOrigin, reason] =
         fate === undefined ? [earlierOrigin, 'realigned' as const] : [origin, 'fresh' as const]
-      rows.append('cellular', row, rowOrigin, fate ?? fates.uncounted, counted ? reason : 'replayed')
+      rows.appendRadio(row, rowOrigin, fate ?? fates.uncounted, counted ? reason : 'replayed')
     }
     for (const { row, origin: dwellOrigin } of step.dwells)
       rows.append('dwell', row, dwellOrigin, fates.uncounted, counted ? 'dwell' : 'replayed')
@@ -130,7 +130,7 @@ export function createReportRows(parts: {
       const earlier = radio.get(key)
       if (!earlier) countRow(fate)
       else if (isCounted) counts.superseded += 1
-      radio.set(key, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
+      radio.set(key, { row: radioRow(row, organizationId, receivedAtMs), fate: earlier?.fate ?? fate })
     }
     shareSimPlmn(
       connections,

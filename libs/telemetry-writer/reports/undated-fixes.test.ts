@@ -21,10 +21,13 @@ async function stored(...reports: object[][]) {
   const rows = {
     ...batch,
     append(...args: Parameters<typeof batch.append>) {
-      const [table, row] = args
+      const [, row] = args
       if ('usable' in row) usable.push(row.usable as boolean)
-      if (table === 'cellular' && 'alignment' in row) alignments.push(row.alignment)
       batch.append(...args)
+    },
+    appendRadio(...args: Parameters<typeof batch.appendRadio>) {
+      alignments.push(args[0].alignment)
+      batch.appendRadio(...args)
     },
   }
   const cleaning = createCleaningCounts()

@@ -15,4 +15,4 @@ export type DeviceState = {
 }
 
 /** States that were packed with another version are not read. */
-export const stateVersion = 2
+export const stateVersion = 3

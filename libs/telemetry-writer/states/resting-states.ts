@@ -1,7 +1,7 @@
 import { createByteStore } from '#core/byte-store'
 import type { LogPosition } from '#telemetry-log/log'
 import type { DeviceState } from './device-state.ts'
-import { createStatePacker } from './packed-states.ts'
+import { packState, unpackState } from './packed-states.ts'
 import type { KeptState, StateChange } from './state-blocks.ts'
 import type { StateFile } from './state-file.ts'
 
@@ -114,12 +114,10 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
     return { deviceId, position, usedAtMs, settleDueMs: columns.settleDueMs[row] ?? 0, packed: store.read(record) }
   }
 
-  /** Reads the file. Returns the lists of names of its states. */
-  function load({ file, before }: KeptStates): (readonly string[])[] {
-    const names: (readonly string[])[] = []
+  /** Reads the file. */
+  function load({ file, before }: KeptStates): void {
     const visit = (change: StateChange): void => {
-      if (change.kind === 'names') names.push(...change.names)
-      else if (change.kind === 'put') place(change.state, fromEarlierProcess)
+      if (change.kind === 'put') place(change.state, fromEarlierProcess)
       else clear(rowOf(change.deviceId))
     }
     if (!file.load(visit)) {
@@ -129,22 +127,12 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
       deviceIds.length = 0
       size = 0
       packedBytes = 0
-      return []
+      return
     }
     for (const [deviceId, row] of rows) if ((columns.position[row] ?? 0) > before) remove(deviceId, row)
-    return names
   }
 
-  const knownNames = kept ? load(kept) : []
-  const packer = createStatePacker(knownNames)
-  let namesInFile = knownNames.length
-
-  function noteNames(): void {
-    const names = packer.names(namesInFile)
-    if (names.length === 0) return
-    kept?.file.add({ kind: 'names', names })
-    namesInFile += names.length
-  }
+  if (kept) load(kept)
 
   return {
     size: () => size,
@@ -153,23 +141,20 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
       return row !== undefined && columns.record[row] !== noRecord
     },
     put(deviceId, state, packedAtMs) {
-      const packed = packer.pack(state)
+      const packed = packState(state)
       if (!packed) return false
       const { position, usedAtMs } = state
       const { bytes, settleDueMs } = packed
       const resting = { deviceId, position, usedAtMs, settleDueMs, packed: bytes }
       place(resting, packedAtMs)
-      if (kept) {
-        noteNames()
-        kept.file.add({ kind: 'put', state: resting })
-      }
+      kept?.file.add({ kind: 'put', state: resting })
       return true
     },
     take(deviceId) {
       const row = rows.get(deviceId)
       const record = row === undefined ? noRecord : columns.record[row]
       if (row === undefined || record === undefined || record === noRecord) return undefined
-      const state = packer.unpack(store.read(record))
+      const state = unpackState(store.read(record))
       remove(deviceId, row)
       return { state, packedAtMs: columns.packedAtMs[row] ?? 0 }
     },
@@ -200,7 +185,6 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
         const isOld = monotonicMs - file.begunAtMs() > longestOutdatedMs && file.bytes() > presentBytes
         if (!isOld && file.bytes() < 2 * presentBytes + outdatedBytes) return
         file.beginRewrite()
-        file.rewrite({ kind: 'names', names: packer.names(0) })
         rewriteRow = 0
       }
       if (monotonicMs - rewroteAtMs < rewriteEveryMs) return

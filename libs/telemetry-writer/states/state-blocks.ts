@@ -14,11 +14,8 @@ export type KeptState = {
   packed: Uint8Array
 }
 
-/** A change of the kept states. `names`: lists of names that packed values of later changes refer to. */
-export type StateChange =
-  | { kind: 'put'; state: KeptState }
-  | { kind: 'remove'; deviceId: string }
-  | { kind: 'names'; names: (readonly string[])[] }
+/** A change of the kept states. */
+export type StateChange = { kind: 'put'; state: KeptState } | { kind: 'remove'; deviceId: string }
 
 /** Collects changes. */
 export type StateBlock = {
@@ -32,12 +29,11 @@ export type StateBlock = {
 /*
  * A block, little-endian:
  *   0 magic u32 | 4 CRC32C u32 of everything after it | 8 bytes of changes u32 | 12 number u32 | 16 version of states u32 | 20 changes
- * A change begins with its kind u8. Put: device, position f64, used at f64, settle due f64, length u32, packed. Remove: device.
- * Names: length u32, JSON. A device is its length u8 and its id.
+ * A change begins with its kind u8. Put: device, position f64, used at f64, settle due f64, length u32, packed. Remove: device. A device is its length u8 and its id.
  */
 const headBytes = 20
 const magic = 0x54_53_46_52 // "RFST"
-const [putKind, removeKind, namesKind] = [1, 2, 3]
+const [putKind, removeKind] = [1, 2]
 const firstBytes = 64 * 1024
 
 export function createStateBlock(): StateBlock {
@@ -63,18 +59,10 @@ export function createStateBlock(): StateBlock {
     bytes.set(packed, end)
     end += packed.length
   }
-  const addNames = (names: readonly (readonly string[])[]): void => {
-    const json = Buffer.from(JSON.stringify(names))
-    reserve(5 + json.length)
-    bytes[end++] = namesKind
-    end = bytes.writeUInt32LE(json.length, end)
-    end += json.copy(bytes, end)
-  }
 
   return {
     add(change) {
       if (change.kind === 'put') addPut(change.state)
-      else if (change.kind === 'names') addNames(change.names)
       else {
         reserve(2 + change.deviceId.length)
         addHead(removeKind, change.deviceId)
@@ -133,8 +121,7 @@ function readChanges(bytes: Buffer, visit: (change: StateChange) => void): void 
   }
   while (at < bytes.length) {
     const kind = bytes[at++]
-    if (kind === namesKind) visit({ kind: 'names', names: JSON.parse(readBytes().toString()) as string[][] })
-    else if (kind === removeKind) visit({ kind: 'remove', deviceId: readDeviceId() })
+    if (kind === removeKind) visit({ kind: 'remove', deviceId: readDeviceId() })
     else {
       const deviceId = readDeviceId()
       const [position, usedAtMs, settleDueMs] = [readDouble(), readDouble(), readDouble()]

@@ -1,4 +1,5 @@
 import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/rows/ilp'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import { type TableName, tables } from '#telemetry/rows/tables'
 import type { SendReason } from './sent-rows.ts'
 
@@ -10,6 +11,7 @@ export type BatchRows = EncodedRows & { fates: RowOutcome[]; reasons: SendReason
 
 export type RowBatch = {
   append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: RowOutcome, reason: SendReason): void
+  appendRadio(row: RadioRow, origin: RowOrigin, fate: RowOutcome, reason: SendReason): void
   /** Runs `add`. If it throws, removes the rows that it added. */
   allOrNone<Result>(add: () => Result): Result
   /** Bytes of the largest table. */
@@ -21,23 +23,33 @@ export type RowBatch = {
   take(): BatchRows[]
 }
 
+type OpenTable = { encoder: RowEncoder; fates: RowOutcome[]; reasons: SendReason[] }
+
 /** Small, because each flush replaces the buffers of its tables. A table with more rows keeps the size that they need. */
 const initialBytes = 16 * 1024
 
 /** Collects encoded rows by table until they are sent together. */
 export function createRowBatch(): RowBatch {
-  const open = new Map<TableName, { encoder: RowEncoder; fates: RowOutcome[]; reasons: SendReason[] }>()
-  for (const name of Object.keys(tables) as TableName[]) {
-    open.set(name, { encoder: createRowEncoder(tables[name], initialBytes), fates: [], reasons: [] })
-  }
-  const collected = [...open.values()]
+  const openTable = (name: TableName): OpenTable => ({
+    encoder: createRowEncoder(tables[name], initialBytes),
+    fates: [],
+    reasons: [],
+  })
+  const names = Object.keys(tables) as TableName[]
+  const open = Object.fromEntries(names.map((name) => [name, openTable(name)])) as Record<TableName, OpenTable>
+  const collected = Object.values(open)
   return {
     append(table, row, origin, fate, reason) {
-      const target = open.get(table)
-      if (!target) throw new Error(`There is no table ${table}.`)
-      target.encoder.append(row, origin)
-      target.fates.push(fate)
-      target.reasons.push(reason)
+      const { encoder, fates, reasons } = open[table]
+      encoder.append(row, origin)
+      fates.push(fate)
+      reasons.push(reason)
+    },
+    appendRadio(row, origin, fate, reason) {
+      const { encoder, fates, reasons } = open.cellular
+      encoder.appendRadio(row, origin)
+      fates.push(fate)
+      reasons.push(reason)
     },
     allOrNone(add) {
       const before = collected.map(({ fates }) => fates.length)

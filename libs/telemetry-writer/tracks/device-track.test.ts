@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { radioRow } from '#telemetry/rows/radio-row'
 import { cellularRow } from '#test/tracks'
 import { advanceTrack, askForPast, createDeviceTrack, setPast, settleWhenQuiet } from './device-track.ts'
 
@@ -58,12 +59,7 @@ test.each([
 const reportAt = (track: ReturnType<typeof createDeviceTrack>, minute: number) => {
   const reported = fix(minute, 50 + (minute % 3) * 0.0001)
   const origin = { deviceId: 'device', organizationId: 'owner', receivedAtMs: reported.tsMs }
-  return advanceTrack(
-    track,
-    origin,
-    [reported],
-    [{ ...cellularRow(reported.tsMs), organizationId: 'owner', receivedAtMs: reported.tsMs }],
-  )
+  return advanceTrack(track, origin, [reported], [radioRow(cellularRow(reported.tsMs), 'owner', reported.tsMs)])
 }
 
 test('the row of an open dwell is written seldom once the dwell is long, and when a gap begins', () => {

@@ -1,4 +1,4 @@
-import type { Arrival, StoredCellularRow } from '#questdb/writer/device-tracks'
+import type { Arrival } from '#questdb/writer/device-tracks'
 import { distanceM } from '#telemetry/geo/geo'
 import { maxInterpolation } from '#telemetry/position/align'
 import { maxDirectionAgeMs } from '#telemetry/position/curve'
@@ -19,8 +19,8 @@ import {
   renewLostOperators,
   type SimUse,
 } from '#telemetry/position/lost-operator'
-import type { CellularRow } from '#telemetry/report/rows'
 import type { RowOrigin } from '#telemetry/rows/ilp'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
@@ -35,7 +35,7 @@ type Position = { tsMs: number; lat: number; lon: number }
 export type DeviceTrack = {
   readonly deviceClass: DeviceClass
   readonly alignment: Readonly<
-    Pick<DeviceAlignment, 'firstFix' | 'fixAt' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>
+    Pick<DeviceAlignment<RadioRow>, 'firstFix' | 'fixAt' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>
   >
   /** The last position before the fixes in memory. Undefined after `askForPast` has used it. */
   readonly past: Position | undefined
@@ -62,7 +62,7 @@ export type DeviceTrack = {
 }
 
 type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
-  alignment: DeviceAlignment
+  alignment: DeviceAlignment<RadioRow>
   rebuilding: Rebuilding | undefined
   services: ModemService[]
 }
@@ -79,7 +79,7 @@ type Rebuilding = {
 }
 
 export type TrackStep = {
-  rows: StoredCellularRow[]
+  rows: RadioRow[]
   dwells: { row: DwellRow; origin: RowOrigin }[]
   /** Whether the device dwells after the report. */
   isDwelling: boolean
@@ -109,8 +109,8 @@ const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack
   services: [],
 })
 
-const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState): DeviceAlignment =>
-  createDeviceAlignment(dwellPolicies[deviceClass], state)
+const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState<RadioRow>): DeviceAlignment<RadioRow> =>
+  createDeviceAlignment<RadioRow>(dwellPolicies[deviceClass], state)
 
 /** Every track is created by `emptyTrack`, so that this module may change it. */
 const own = (track: DeviceTrack): MutableTrack => track as MutableTrack
@@ -128,7 +128,7 @@ export function advanceTrack(
   track: DeviceTrack,
   origin: RowOrigin,
   reports: readonly FixReport[],
-  samples: readonly StoredCellularRow[],
+  samples: readonly RadioRow[],
 ): TrackStep {
   const { deviceId } = origin
   const state = own(track)
@@ -158,8 +158,7 @@ export function advanceTrack(
     row: dwellRow(deviceId, dwell),
     origin: { deviceId, ...ownerAt(state.owners, dwell.arrivedAtMs, origin) },
   }))
-  // Alignment returns copies of the rows it was given, which keep their organization and time of receipt.
-  return { rows: rows as StoredCellularRow[], dwells, isDwelling: open !== null }
+  return { rows, dwells, isDwelling: open !== null }
 }
 
 /** Notes the SIMs that a report's `connection` samples tell. */
@@ -242,7 +241,7 @@ export function startAfterPast(track: DeviceTrack, past: Position): void {
 export type StoredTrack = {
   knownFromMs: number
   reports: readonly (FixReport & Arrival)[]
-  rows: readonly StoredCellularRow[]
+  rows: readonly RadioRow[]
   /** The state after the older reports, if it is known. */
   within?: WithinDwell<FixReport>
 }
@@ -281,7 +280,7 @@ export const hasWork = ({ dirty, realigning }: DeviceTrack): boolean => dirty.le
 
 type Work = 'dirty' | 'realigning' | 'rebuilding'
 /** A track that waits for its next report, as plain data. */
-export type IdleTrack = Omit<DeviceTrack, Work | 'alignment'> & { alignment: DeviceAlignmentState }
+export type IdleTrack = Omit<DeviceTrack, Work | 'alignment'> & { alignment: DeviceAlignmentState<RadioRow> }
 
 /** Returns a copy of the track. Undefined if it has work. */
 export function idleTrack(track: DeviceTrack): IdleTrack | undefined {
@@ -345,7 +344,7 @@ export function advanceRebuild(track: DeviceTrack, progress: Partial<Omit<Rebuil
 }
 
 /** Replaces the alignment with the rebuilt one, whose open dwell is already written. */
-export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment, open: Dwell | null): void {
+export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment<RadioRow>, open: Dwell | null): void {
   const state = own(track)
   const lateFromMs = state.rebuilding?.lateFromMs ?? Infinity
   if (lateFromMs !== Infinity) alignment.distrust(lateFromMs)
@@ -389,10 +388,10 @@ function markLateData(
 
 /** The old alignment lacks late fixes, so it must not move rows that the rebuild has placed. */
 function withoutPlaced(
-  moved: readonly CellularRow[],
-  samples: readonly CellularRow[],
+  moved: readonly RadioRow[],
+  samples: readonly RadioRow[],
   { fromMs, placedToMs }: Readonly<Rebuilding>,
-): CellularRow[] {
+): RadioRow[] {
   const fresh = new Set(samples.map(({ tsMs }) => tsMs))
   return moved.filter(({ tsMs }) => tsMs < fromMs || tsMs > placedToMs || fresh.has(tsMs))
 }

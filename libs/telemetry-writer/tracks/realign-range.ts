@@ -1,4 +1,4 @@
-import type { Arrival, StoredCellularRow, StoredFixReport } from '#questdb/writer/device-tracks'
+import type { Arrival, StoredFixReport } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { Dwell, DwellPolicy } from '#telemetry/position/dwell'
@@ -6,11 +6,12 @@ import { createLostOperatorPass, type LostOperatorPass } from '#telemetry/positi
 import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/position/realign'
 import { createStartSearch, type RealignStart } from '#telemetry/position/realign-start'
 import type { RowOrigin } from '#telemetry/rows/ilp'
+import type { RadioRow } from '#telemetry/rows/radio-row'
 import type { DwellRow } from './dwell-row.ts'
 
 /** Rows to write again, each with its origin. */
 export type Realigned = {
-  rows: { row: StoredCellularRow; origin: RowOrigin }[]
+  rows: { row: RadioRow; origin: RowOrigin }[]
   dwells: { row: DwellRow; origin: RowOrigin }[]
 }
 
@@ -116,11 +117,11 @@ export type RowPass = {
   /** Fixes after this time were not scanned. */
   fixesToMs: number
   /** Called with every placed row, in order of time. */
-  onRow: (placed: StoredCellularRow) => void
+  onRow: (placed: RadioRow) => void
   /** Called at the end. */
   onServices: (servedOf: LostOperatorPass['servedOf']) => void
   /** Returns whether to skip a moved row. */
-  leaves: (placed: StoredCellularRow) => boolean
+  leaves: (placed: RadioRow) => boolean
 }
 
 /** Places the rows of a range among the scanned fixes and dwells. Slices contain the rows that moved. */
@@ -157,7 +158,7 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
         }
       }
       if (operators.needsPast(row)) operators.remember(await store.services(rows))
-      const placed = operators.place(placer.place(row)) as StoredCellularRow
+      const placed = operators.place(placer.place(row))
       if (placed !== row && !leaves(placed)) moved.rows.push({ row: placed, origin: originOf(deviceId, placed) })
       onRow(placed)
       placedToMs = row.tsMs

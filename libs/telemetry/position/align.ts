@@ -1,6 +1,6 @@
 import { latLngToCell } from 'h3-js'
 import { distanceM } from '#telemetry/geo/geo'
-import type { AlignedPosition, CellularRow, CoverageCells } from '#telemetry/report/rows'
+import type { AlignedPosition, CoverageCells, RadioFacts } from '#telemetry/report/rows'
 import { fixAccuracyM, isUsableFix } from '#telemetry/report/usable'
 import { maxCurveMs, pointOnCurve } from './curve.ts'
 import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
@@ -56,7 +56,7 @@ const lastInside = ({ lastInsideAtMs }: Dwell) => lastInsideAtMs
 const speedOf = ({ speedMps }: DistinctFix) => speedMps ?? assumedSpeedMps
 
 /** Uses the position that the router sent with the sample. */
-function stampedPosition(row: CellularRow): AlignedPosition | null {
+function stampedPosition(row: RadioFacts): AlignedPosition | null {
   const { lat, lon, fixAgeMs } = row
   if (!isUsableFix(row)) return null
   const errorM = (assumedSpeedMps * (fixAgeMs ?? 0)) / 1000
@@ -148,7 +148,7 @@ function heldPosition(tsMs: number, older: DistinctFix | undefined): AlignedPosi
 }
 
 /** Returns where an RF sample was measured, by the first rule that applies. `alignment` is `none` if no rule does. */
-export function alignSample(row: CellularRow, track: Track): AlignedPosition {
+export function alignSample(row: RadioFacts, track: Track): AlignedPosition {
   const stamped = stampedPosition(row)
   if (stamped !== null) return stamped
   const { tsMs } = row
@@ -187,7 +187,7 @@ const digitsBeyond5 = (1n << 30n) - 1n
 const resolution5Parent = (cell: bigint): bigint => (cell & ~resolutionBits) | (5n << 52n) | digitsBeyond5
 
 /** Returns the row with another position, or the row itself if it has that position. */
-export function placeRow(row: CellularRow, position: AlignedPosition): CellularRow {
+export function placeRow<Row extends RadioFacts>(row: Row, position: AlignedPosition): Row {
   const isUnchanged =
     row.alignment === position.alignment &&
     row.alignedLat === position.alignedLat &&
@@ -212,11 +212,11 @@ export function placeRow(row: CellularRow, position: AlignedPosition): CellularR
  * Aligns a device's RF samples with its location reports, both ordered by `tsMs`. Returns the rows in the same order, and
  * the dwells.
  */
-export function align(
+export function align<Row extends RadioFacts>(
   reports: readonly FixReport[],
-  samples: readonly CellularRow[],
+  samples: readonly Row[],
   policy: DwellPolicy,
-): { rows: CellularRow[]; dwells: Dwell[] } {
+): { rows: Row[]; dwells: Dwell[] } {
   const fixes = distinctFixes(reports)
   const dwells = detectDwells(fixes, policy)
   const track = { fixes, dwells }

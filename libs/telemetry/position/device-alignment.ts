@@ -1,7 +1,7 @@
 import { distanceM } from '#telemetry/geo/geo'
-import type { CellularRow } from '#telemetry/report/rows'
+import type { RadioFacts } from '#telemetry/report/rows'
 import { byTimeAndModem, maxModems, radioKey } from '#telemetry/report/sources'
-import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow, type Track } from './align.ts'
+import { alignSample, lastStartedBy, maxInterpolation, placeRow, type Track } from './align.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
 import { createDwellDetector, type DwellState, initialDwellState } from './dwell-detector.ts'
@@ -9,15 +9,15 @@ import { createDwellDetector, type DwellState, initialDwellState } from './dwell
 /** Both ends included. */
 export type TimeRange = { fromMs: number; toMs: number }
 
-/** The state of a device's alignment: plain JSON data of limited size. */
-export type DeviceAlignmentState = {
+/** The state of a device's alignment: plain data of limited size. */
+export type DeviceAlignmentState<Row extends RadioFacts = RadioFacts> = {
   /** Recent distinct fixes, oldest first. The first may be older than `knownFromMs` and then only gives a direction. */
   fixes: DistinctFix[]
   dwell: DwellState
   /** Dwells that ended within the time of `fixes`. */
   closedDwells: Dwell[]
   /** RF rows of all modems that later data may still move, oldest first. */
-  trailing: Omit<CellularRow, 'h3Res10' | 'h3Res5'>[]
+  trailing: Row[]
   newestReportMs: number
   /** From this time on, `fixes` and `closedDwells` are complete. */
   knownFromMs: number
@@ -29,7 +29,7 @@ export type DeviceAlignmentState = {
   staleFromMs: number | null
 }
 
-export const initialAlignmentState: DeviceAlignmentState = {
+export const initialAlignmentState: DeviceAlignmentState<never> = {
   fixes: [],
   dwell: initialDwellState,
   closedDwells: [],
@@ -41,9 +41,9 @@ export const initialAlignmentState: DeviceAlignmentState = {
   staleFromMs: null,
 }
 
-type AlignmentStep = {
+type AlignmentStep<Row> = {
   /** RF rows to write: new rows, and earlier rows with a better position. */
-  rows: CellularRow[]
+  rows: Row[]
   /** Dwells that ended. */
   closed: Dwell[]
   /** The current dwell of the device. */
@@ -55,9 +55,9 @@ type AlignmentStep = {
   dirty: TimeRange[]
 }
 
-export type DeviceAlignment = {
+export type DeviceAlignment<Row extends RadioFacts = RadioFacts> = {
   /** Takes the reports and RF rows of one report of the device, each in any order. */
-  apply: (reports: readonly FixReport[], samples: readonly CellularRow[]) => AlignmentStep
+  apply: (reports: readonly FixReport[], samples: readonly Row[]) => AlignmentStep<Row>
   /** Returns the times of rows with an earlier centre of the open dwell. Realign them when the device is quiet. */
   unsettled: () => TimeRange | null
   /** Marks the unsettled rows as being realigned. */
@@ -75,50 +75,39 @@ export type DeviceAlignment = {
   /** Returns the earliest arrival of dwells that later data can begin or end. */
   undecidedDwellMs: () => number
   /** Returns a copy of the state. */
-  state: () => DeviceAlignmentState
+  state: () => DeviceAlignmentState<Row>
 }
 
 const maxFixes = 256
 const maxFixesMs = 20 * 60_000
 /** Maximum number of RF rows in memory per modem. */
 export const maxTrailing = 512
-/** Maximum size of a device's rows with their cells. */
+/** Maximum size of a device's rows. */
 const maxTrailingBytes = 1024 * 1024
-const rowBytes = 512
+const factsBytes = 256
 const maxTrailingMs = 16 * 60_000
 const exactMs = 2000
 
 const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
-
-/** Restores a row from a stored state. Its cells follow from its position. */
-const withCells = (row: DeviceAlignmentState['trailing'][number]): CellularRow => ({ ...row, ...coverageCells(row) })
-
-function withoutCells({
-  h3Res10: _res10,
-  h3Res5: _res5,
-  ...row
-}: CellularRow): DeviceAlignmentState['trailing'][number] {
-  return row
-}
 
 /**
  * Aligns one device's RF rows as they arrive, in bounded memory. After the dirty and unsettled ranges are realigned from
  * storage, the rows are those of `align` for all data, whatever the order, duplication or delay of arrival.
  */
 // Long because each part reads and changes the same fixes, trailing rows and dwell.
-export function createDeviceAlignment(
+export function createDeviceAlignment<Row extends RadioFacts = RadioFacts>(
   policy: DwellPolicy,
-  initial: DeviceAlignmentState = initialAlignmentState,
-): DeviceAlignment {
+  initial: DeviceAlignmentState<Row> = initialAlignmentState,
+): DeviceAlignment<Row> {
   let { newestReportMs, knownFromMs, droppedUntilMs, openDwellRows, staleFromMs } = initial
   const detector = createDwellDetector(policy, initial.dwell)
   let fixes = [...initial.fixes]
   let closedDwells = [...initial.closedDwells]
-  let trailing = initial.trailing.map(withCells)
+  let trailing = [...initial.trailing]
   let open = detector.open()
 
   /** Returns the earliest time whose position the report changes. */
-  const takeReport = (report: FixReport, step: AlignmentStep): number => {
+  const takeReport = (report: FixReport, step: AlignmentStep<Row>): number => {
     const last = fixes.at(-1)
     if (report.tsMs <= newestReportMs) {
       if (!isKnownRepeat(report))
@@ -143,7 +132,7 @@ export function createDeviceAlignment(
     return !wasOpen && openSinceMs !== null ? Math.min(changedFromMs, openSinceMs) : changedFromMs
   }
 
-  const takeFix = (fix: DistinctFix, step: AlignmentStep) => {
+  const takeFix = (fix: DistinctFix, step: AlignmentStep<Row>) => {
     const closed = detector.takeFix(fix)
     if (closed !== null) {
       if (openDwellRows === 'stale') step.dirty.push({ fromMs: closed.arrivedAtMs, toMs: closed.lastInsideAtMs })
@@ -163,11 +152,11 @@ export function createDeviceAlignment(
 
   /** Adds rows that may still move. Rows older than the memory are placed once and left to the dirty range. */
   const takeSamples = (
-    samples: readonly CellularRow[],
+    samples: readonly Row[],
     track: Track,
-    step: AlignmentStep,
-  ): ReadonlyMap<number | string, CellularRow> => {
-    const fresh = new Map<number | string, CellularRow>()
+    step: AlignmentStep<Row>,
+  ): ReadonlyMap<number | string, Row> => {
+    const fresh = new Map<number | string, Row>()
     for (const row of samples) {
       if (row.tsMs >= knownFromMs) fresh.set(radioKey(row), row)
       else {
@@ -183,13 +172,13 @@ export function createDeviceAlignment(
     return fresh
   }
 
-  const place = (row: CellularRow, track: Track): CellularRow => {
+  const place = (row: Row, track: Track): Row => {
     const placed = placeRow(row, alignSample(row, track))
     if (isInOpenDwell(placed) && openDwellRows === 'none') openDwellRows = 'settled'
     return placed
   }
 
-  const placeTrailing = (changedFromMs: number, samples: readonly CellularRow[], step: AlignmentStep) => {
+  const placeTrailing = (changedFromMs: number, samples: readonly Row[], step: AlignmentStep<Row>) => {
     const track = { fixes, dwells: open === null ? closedDwells : [...closedDwells, open] }
     const fresh = takeSamples(samples, track, step)
     trailing = trailing.map((row) => {
@@ -206,8 +195,7 @@ export function createDeviceAlignment(
     })
   }
 
-  const isInOpenDwell = ({ alignment, tsMs }: CellularRow) =>
-    alignment === 'dwell' && open !== null && tsMs >= open.arrivedAtMs
+  const isInOpenDwell = ({ alignment, tsMs }: Row) => alignment === 'dwell' && open !== null && tsMs >= open.arrivedAtMs
 
   const forget = () => {
     const newestTime = fixes.at(-1)?.timeMs ?? 0
@@ -238,7 +226,7 @@ export function createDeviceAlignment(
 
   return {
     apply: (reports, samples) => {
-      const step: AlignmentStep = { rows: [], closed: [], open: null, dirty: [] }
+      const step: AlignmentStep<Row> = { rows: [], closed: [], open: null, dirty: [] }
       let changedFromMs = Number.POSITIVE_INFINITY
       for (const report of [...reports].sort(byTime)) changedFromMs = Math.min(changedFromMs, takeReport(report, step))
       if (changedFromMs <= newestReportMs || open === null) open = detector.open()
@@ -270,7 +258,7 @@ export function createDeviceAlignment(
       fixes: [...fixes],
       dwell: detector.state(),
       closedDwells: [...closedDwells],
-      trailing: trailing.map(withoutCells),
+      trailing: [...trailing],
       newestReportMs,
       knownFromMs,
       droppedUntilMs,
@@ -280,15 +268,15 @@ export function createDeviceAlignment(
   }
 }
 
-const none: ReadonlySet<CellularRow> = new Set()
+const none: ReadonlySet<never> = new Set()
 
 /** Most devices have one modem and few rows. */
-function isWithinLimits(rows: readonly CellularRow[]): boolean {
+function isWithinLimits(rows: readonly RadioFacts[]): boolean {
   // Not even the largest cells take much.
   if (rows.length <= maxModems) return true
   let bytes = 0
-  for (const { cells, modem } of rows) {
-    bytes += rowBytes + (cells?.length ?? 0)
+  for (const { restBytes = 0, modem } of rows) {
+    bytes += factsBytes + restBytes
     if (modem !== rows[0]?.modem) return false
   }
   return rows.length <= maxTrailing && bytes <= maxTrailingBytes
@@ -298,15 +286,15 @@ function isWithinLimits(rows: readonly CellularRow[]): boolean {
  * Returns the rows that exceed the limits: on the number of a modem's rows, on their size together, and on the number of modems,
  * of which the ones with the newest rows are kept. A modem with many rows does not displace those of another.
  */
-function overflowing(rows: readonly CellularRow[]): ReadonlySet<CellularRow> {
+function overflowing<Row extends RadioFacts>(rows: readonly Row[]): ReadonlySet<Row> {
   if (isWithinLimits(rows)) return none
-  const overflow = new Set<CellularRow>()
+  const overflow = new Set<Row>()
   const kept = new Map<string | null, number>()
   let bytes = 0
   for (let index = rows.length - 1; index >= 0; index--) {
-    const row = rows[index] as CellularRow
+    const row = rows[index] as Row
     const ofModem = kept.get(row.modem) ?? 0
-    bytes += rowBytes + (row.cells?.length ?? 0)
+    bytes += factsBytes + (row.restBytes ?? 0)
     if (ofModem >= maxTrailing || bytes > maxTrailingBytes || (ofModem === 0 && kept.size >= maxModems))
       overflow.add(row)
     else kept.set(row.modem, ofModem + 1)

@@ -1,5 +1,5 @@
 import type { TimeRange } from '#telemetry/position/device-alignment'
-import type { CellularRow } from '#telemetry/report/rows'
+import type { RadioFacts } from '#telemetry/report/rows'
 import { byTimeAndModem, maxModems } from '#telemetry/report/sources'
 
 /*
@@ -27,10 +27,10 @@ export type ModemService = {
 const dayMs = 86_400_000
 const maxSims = 4
 
-const isServed = ({ rat }: CellularRow): boolean => rat !== 'none'
+const isServed = ({ rat }: RadioFacts): boolean => rat !== 'none'
 
 /** Whether only earlier rows tell for which operator the row counts. */
-const isLost = (row: CellularRow): boolean => !isServed(row) && row.plmn === null && row.simPlmn === null
+const isLost = (row: RadioFacts): boolean => !isServed(row) && row.plmn === null && row.simPlmn === null
 
 /** Returns the entry of a modem, the newest first in the list. The least recently used one beyond the limit leaves. */
 function serviceOf(known: ModemService[], modem: string | null): ModemService {
@@ -62,7 +62,7 @@ function isOtherSim(a: SimUse | undefined, b: SimUse | undefined): boolean {
   return a.simSlot !== null && b.simSlot !== null && a.simSlot !== b.simSlot
 }
 
-function lostOperator({ served, sims }: ModemService, { tsMs }: CellularRow): string | null {
+function lostOperator({ served, sims }: ModemService, { tsMs }: RadioFacts): string | null {
   if (!served || tsMs - served.tsMs > dayMs) return null
   return isOtherSim(simAt(sims, served.tsMs), simAt(sims, tsMs)) ? null : served.plmn
 }
@@ -71,7 +71,7 @@ function lostOperator({ served, sims }: ModemService, { tsMs }: CellularRow): st
  * Sets `lostPlmn` of a report's rows, and takes them into `known`. Returns the times whose rows may have another operator,
  * because data arrived late or is not known: align them again.
  */
-export function findLostOperators(known: ModemService[], samples: readonly CellularRow[]): TimeRange[] {
+export function findLostOperators(known: ModemService[], samples: readonly RadioFacts[]): TimeRange[] {
   const dirty: TimeRange[] = []
   for (const row of samples.length > 1 ? [...samples].sort(byTimeAndModem) : samples) {
     const { tsMs, plmn } = row
@@ -95,7 +95,7 @@ export function findLostOperators(known: ModemService[], samples: readonly Cellu
  * Sets `lostPlmn` of earlier rows that are written again, from what is known by now. Returns the times of those that only storage
  * can tell.
  */
-export function renewLostOperators(known: ModemService[], rows: readonly CellularRow[]): TimeRange[] {
+export function renewLostOperators(known: ModemService[], rows: readonly RadioFacts[]): TimeRange[] {
   const dirty: TimeRange[] = []
   for (const row of rows) {
     if (row.lostPlmn !== null || !isLost(row)) continue
@@ -110,11 +110,11 @@ export function renewLostOperators(known: ModemService[], rows: readonly Cellula
 /** A pass over stored rows in order of time. */
 export type LostOperatorPass = {
   /** Returns whether the row's operator depends on rows and SIMs from before, which `remember` has not told yet. */
-  needsPast(row: CellularRow): boolean
+  needsPast(row: RadioFacts): boolean
   /** Tells what was stored before the pass, and the SIMs until its end. */
   remember(past: readonly StoredService[]): void
   /** Returns the row with the operator that its modem lost, or the same row if it has it. */
-  place(row: CellularRow): CellularRow
+  place<Row extends RadioFacts>(row: Row): Row
   /** What is known of a modem after the rows so far. */
   servedOf(modem: string | null): Served | null | undefined
 }

@@ -58,7 +58,7 @@ it('aligns real drives second by second as it does at once, and finds their stay
   if (drivesMissing) return skip(drivesMissing)
   for (const drive of readDrives()) {
     const { reports, samples } = cleanDrive(drive)
-    const alignment = createDeviceAlignment(policy)
+    const alignment = createDeviceAlignment<CellularRow>(policy)
     const stored = new Map<number, CellularRow>()
     const closed = []
     let open = null

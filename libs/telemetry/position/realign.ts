@@ -1,4 +1,4 @@
-import type { CellularRow } from '#telemetry/report/rows'
+import type { RadioFacts } from '#telemetry/report/rows'
 import { alignSample, lastStartedBy, placeRow } from './align.ts'
 import {
   createDeviceAlignment,
@@ -32,13 +32,13 @@ export type FixScan = {
   /** Returns the arrival from which later reports can still change dwells. */
   undecidedDwellMs(): number
   /** Returns the alignment state after these reports, without RF rows. */
-  state(): DeviceAlignmentState
+  state(): DeviceAlignmentState<never>
 }
 
 /** Starts a pass over the fixes from `start` on. */
 export function createFixScan(policy: DwellPolicy, start: RealignStart, range: TimeRange): FixScan {
   const knownFromMs = Math.max(start.rowsFromMs, 0)
-  const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+  const alignment = createDeviceAlignment<never>(policy, { ...initialAlignmentState, knownFromMs })
   const closedDwells: Dwell[] = []
   let open: Dwell | null = null
   let beforeLast: DistinctFix | undefined
@@ -95,7 +95,7 @@ export type RowPlacer = {
   /** Returns whether a row of this time needs further reports, if there are any. */
   needsReports(tsMs: number): boolean
   /** Returns the row with its position, or the same row if it has that position. Rows are ordered by time. */
-  place(row: CellularRow): CellularRow
+  place<Row extends RadioFacts>(row: Row): Row
 }
 
 /** Fixes that are dated back over more fixes than this are not used for the age of a fix. */

@@ -34,6 +34,14 @@ export type CoverageCells = { h3Res10: bigint | null; h3Res5: bigint | null }
 /** `lostPlmn`: the operator for which a row without service and without `plmn` counts. */
 export type CellularRow = RowBase<'cellular'> & AlignedPosition & CoverageCells & { lostPlmn: string | null }
 
+/**
+ * What alignment reads and changes of an RF row. `restBytes`: the size of everything else, if the row has it only as bytes; default 0.
+ */
+export type RadioFacts = Pick<CellularRow, 'tsMs' | 'modem' | 'rat' | 'plmn' | 'simPlmn' | 'lostPlmn'> &
+  Pick<CellularRow, 'lat' | 'lon' | 'accuracyM' | 'fixAgeMs'> &
+  AlignedPosition &
+  CoverageCells & { restBytes?: number }
+
 /** A stored sample of any kind, before it is bound to its device. */
 export type CleanRow = ConnectionRow | CellularRow | SystemRow | LocationRow
 

@@ -1,7 +1,9 @@
 import { SenderBufferV2, SenderOptions } from '@questdb/nodejs-client'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { CellularRow } from '#telemetry/report/rows'
 import { createRowEncoder, type RowOrigin } from './ilp.ts'
+import { radioRow } from './radio-row.ts'
 import { type Table, tables } from './tables.ts'
 
 type Row = { tsMs: number } & Record<string, unknown>
@@ -68,6 +70,30 @@ it.each(Object.values(tables))('writes $name rows byte for byte as the client li
       expect(encoded.bytes.equals(encodeWithClient(table, rows, rowOrigin))).toBe(true)
       expect(encoded.rowEnds).toEqual(ends)
       expect(encoder.size()).toBe(0)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+/** The columns that alignment changes, after all others. */
+const laterKeys = ['simPlmn', 'alignment', 'lostPlmn', 'alignedLat', 'alignedLon', 'alignErrorM', 'alignedFixAgeMs']
+const withLaterLast = (row: Row): Row => {
+  const later = [...laterKeys, 'h3Res10', 'h3Res5'].map((key) => [key, row[key]])
+  return {
+    ...Object.fromEntries(Object.entries(row).filter(([key]) => !later.some(([name]) => name === key))),
+    ...Object.fromEntries(later),
+  }
+}
+
+it('writes RF rows that were encoded before as it writes whole rows', () => {
+  fc.assert(
+    fc.property(fc.array(rowOf(tables.cellular), { minLength: 1, maxLength: 4 }), origin, (rows, rowOrigin) => {
+      const [whole, before] = [createRowEncoder(tables.cellular, 16), createRowEncoder(tables.cellular, 16)]
+      for (const row of rows.map((each) => ({ ...each, alignment: each.alignment ?? 'none' }))) {
+        whole.append(withLaterLast(row), rowOrigin)
+        before.appendRadio(radioRow(row as unknown as CellularRow, 'owner', 1), rowOrigin)
+      }
+      expect(before.take()).toEqual(whole.take())
     }),
     { numRuns: 60 },
   )

@@ -60,6 +60,11 @@ export function putChunk(buffer: LineBuffer, { words, length }: Chunk): void {
   buffer.at = at + length
 }
 
+/** Copies bytes. `reserve` must have covered them. */
+export function putBytes(buffer: LineBuffer, from: Buffer, start: number, end: number): void {
+  buffer.at += from.copy(buffer.memory, buffer.at, start, end)
+}
+
 export function putDouble(buffer: LineBuffer, value: number): void {
   buffer.view.setFloat64(buffer.at, value, true)
   buffer.at += 8
