@@ -1,5 +1,6 @@
 import { latLngToCell } from 'h3-js'
-import { distanceM } from '#telemetry/geo/geo'
+import { type CellSides, isWellInside, sidesOf } from '#telemetry/geo/cell-sides'
+import { distanceM, hypotenuse } from '#telemetry/geo/geo'
 import type { AlignedPosition, CoverageCells, RadioFacts } from '#telemetry/report/rows'
 import { fixAccuracyM, isUsableFix } from '#telemetry/report/usable'
 import { maxCurveMs, pointOnCurve } from './curve.ts'
@@ -64,7 +65,7 @@ function stampedPosition(row: RadioFacts): AlignedPosition | null {
     alignedLat: lat,
     alignedLon: lon,
     alignment: 'device',
-    alignErrorM: Math.hypot(fixAccuracyM({ accuracyM: row.accuracyM, hdop: null }), errorM),
+    alignErrorM: hypotenuse(fixAccuracyM({ accuracyM: row.accuracyM, hdop: null }), errorM),
     alignedFixAgeMs: fixAgeMs,
   }
 }
@@ -88,7 +89,7 @@ function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition 
     alignedLat: dwell.lat,
     alignedLon: dwell.lon,
     alignment: 'dwell',
-    alignErrorM: Math.hypot(dwell.accuracyM, errorM),
+    alignErrorM: hypotenuse(dwell.accuracyM, errorM),
     alignedFixAgeMs: tsMs - Math.max(dwell.arrivedAtMs, reported?.timeMs ?? 0),
   }
 }
@@ -109,7 +110,7 @@ function interpolatedPosition(
     alignedLat: lat,
     alignedLon: lon,
     alignment: 'interpolated',
-    alignErrorM: Math.hypot(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
+    alignErrorM: hypotenuse(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
     alignedFixAgeMs: tsMs - older.timeMs,
   }
 }
@@ -124,7 +125,7 @@ const atFix = (fix: DistinctFix, alignment: 'exact' | 'held', awayMs: number, ag
   alignedLat: fix.lat,
   alignedLon: fix.lon,
   alignment,
-  alignErrorM: Math.hypot(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
+  alignErrorM: hypotenuse(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
   alignedFixAgeMs: ageMs,
 })
 
@@ -165,17 +166,26 @@ export function alignSample(row: RadioFacts, track: Track): AlignedPosition {
   )
 }
 
-/** The last cell and its row values. Vehicles stay in a cell for seconds, and the conversion takes as long as the search. */
-let lastCell = { index: '', cells: noCells }
+/**
+ * The last cell and its row values. Vehicles stay in a cell for seconds, and the search and the conversion take longer than everything
+ * else about a position.
+ */
+let lastCell: { index: string; cells: CoverageCells; sides: CellSides | undefined } = {
+  index: '',
+  cells: noCells,
+  sides: undefined,
+}
 
 /** Returns the coverage cells of a position, or none if its error is too large. */
 export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPosition): CoverageCells {
   if (alignedLat === null || alignedLon === null || alignErrorM === null || alignErrorM > maxCoverageErrorM)
     return noCells
+  if (lastCell.sides && isWellInside(lastCell.sides, alignedLat, alignedLon)) return lastCell.cells
   const index = latLngToCell(alignedLat, alignedLon, 10)
-  if (index !== lastCell.index) {
+  if (index === lastCell.index) lastCell.sides ??= sidesOf(index)
+  else {
     const h3Res10 = BigInt(`0x${index}`)
-    lastCell = { index, cells: { h3Res10, h3Res5: resolution5Parent(h3Res10) } }
+    lastCell = { index, cells: { h3Res10, h3Res5: resolution5Parent(h3Res10) }, sides: undefined }
   }
   return lastCell.cells
 }

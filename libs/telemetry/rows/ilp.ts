@@ -39,6 +39,20 @@ export type RowEncoder = {
   take: () => EncodedRows
 }
 
+/** The origin of the last row, encoded: the rows of a report are of several tables. */
+let lastOrigin: RowOrigin | undefined
+let ids = chunkOf('')
+let receivedAt = chunkOf('')
+
+function encodeOrigin(origin: RowOrigin): void {
+  lastOrigin = origin
+  const { deviceId, organizationId, receivedAtMs } = origin
+  ids = refillChunk(ids, `,device_id=${escapeSymbol(deviceId)},org_id=${escapeSymbol(organizationId)}`)
+  receivedAt = refillChunk(receivedAt, ` received_at=${receivedAtMs}000t`)
+}
+
+const putReceivedAt = (line: LineBuffer): void => putChunk(line, receivedAt)
+
 /**
  * Encodes rows of one table as InfluxDB line protocol in QuestDB's version 2 (binary doubles, microsecond times), byte
  * for byte what QuestDB's own client writes: symbols first, then `received_at`, then the other columns.
@@ -47,22 +61,13 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
   const members = createMemberWriter(table.columns.filter(({ key }) => key !== 'receivedAtMs'))
   let buffer = createLineBuffer(initialBytes)
   let rowEnds: number[] = []
-  let lastOrigin: RowOrigin | null = null
-  let lineStart = chunkOf('')
-  let receivedAt = chunkOf('')
-
-  const useOrigin = (origin: RowOrigin) => {
-    lastOrigin = origin
-    const [deviceId, organizationId] = [escapeSymbol(origin.deviceId), escapeSymbol(origin.organizationId)]
-    lineStart = refillChunk(lineStart, `${table.name},device_id=${deviceId},org_id=${organizationId}`)
-    receivedAt = refillChunk(receivedAt, ` received_at=${origin.receivedAtMs}000t`)
-  }
-  const putReceivedAt = (line: LineBuffer) => putChunk(line, receivedAt)
+  const name = chunkOf(table.name)
 
   const startLine = (origin: RowOrigin, bytes: number) => {
-    if (origin !== lastOrigin) useOrigin(origin)
-    reserve(buffer, lineStart.length + receivedAt.length + bytes)
-    putChunk(buffer, lineStart)
+    if (origin !== lastOrigin) encodeOrigin(origin)
+    reserve(buffer, name.length + ids.length + receivedAt.length + bytes)
+    putChunk(buffer, name)
+    putChunk(buffer, ids)
   }
   const endLine = (tsMs: number) => {
     putLineEnd(buffer, tsMs)
