@@ -170,11 +170,12 @@ export function alignSample(row: RadioFacts, track: Track): AlignedPosition {
  * The last cell and its row values. Vehicles stay in a cell for seconds, and the search and the conversion take longer than everything
  * else about a position.
  */
-let lastCell: { index: string; cells: CoverageCells; sides: CellSides | undefined } = {
-  index: '',
-  cells: noCells,
-  sides: undefined,
+let lastCell: { index: string; cells: CoverageCells; positions: number; sides: CellSides | undefined } = {
+  ...{ index: '', cells: noCells, positions: 0, sides: undefined },
 }
+
+/** The sides of a cell take as long as some searches, so they are for a vehicle that stays, not for one after the other. */
+const positionsBeforeSides = 4
 
 /** Returns the coverage cells of a position, or none if its error is too large. */
 export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPosition): CoverageCells {
@@ -182,11 +183,12 @@ export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPo
     return noCells
   if (lastCell.sides && isWellInside(lastCell.sides, alignedLat, alignedLon)) return lastCell.cells
   const index = latLngToCell(alignedLat, alignedLon, 10)
-  if (index === lastCell.index) lastCell.sides ??= sidesOf(index)
-  else {
+  if (index !== lastCell.index) {
     const h3Res10 = BigInt(`0x${index}`)
-    lastCell = { index, cells: { h3Res10, h3Res5: resolution5Parent(h3Res10) }, sides: undefined }
+    lastCell = { index, cells: { h3Res10, h3Res5: resolution5Parent(h3Res10) }, positions: 0, sides: undefined }
   }
+  lastCell.positions += 1
+  if (lastCell.positions === positionsBeforeSides) lastCell.sides = sidesOf(index)
   return lastCell.cells
 }
 
