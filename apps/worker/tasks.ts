@@ -6,6 +6,7 @@ import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
 import { sendConfirmations } from '#alerts/mail/confirm'
 import { sendMails } from '#alerts/mail/deliver'
 import { sendTestMails } from '#alerts/mail/test-messages'
+import { evaluateMoments } from '#alerts/moments/evaluate'
 import { pruneAlerts } from '#alerts/retention'
 import type { FairRounds } from '#core/fair-rounds'
 import type { SystemContext } from '#fleet/context'
@@ -63,6 +64,7 @@ export const periodicTasks = ({
   },
   { name: 'evaluate_alerts', everyMs: 10_000, run: (rounds) => evaluateStored(alerts, rounds) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
+  { name: 'evaluate_moment_alerts', everyMs: minuteMs, run: (rounds) => evaluateMoments(alerts, copies, rounds) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
   {
     name: 'compare_radios',

@@ -1,7 +1,7 @@
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
 
 /** A limit on a stored value, and for how long it must be exceeded. */
-export type Limit = { kind: 'weak_signal' | 'high_temperature'; threshold: number; forMinutes: number }
+export type Limit = { kind: 'weak_signal' | 'high_temperature' | 'low_voltage'; threshold: number; forMinutes: number }
 
 type DeviceOf = { organizationId: string; deviceId: string }
 
@@ -31,6 +31,12 @@ const sources = {
     exceeds: (limit: string) => `(temperature_c > ${limit} OR modem_temperature_c > ${limit})`,
     value:
       'CASE WHEN modem_temperature_c > temperature_c OR temperature_c IS NULL THEN modem_temperature_c ELSE temperature_c END',
+  },
+  low_voltage: {
+    table: 'system',
+    present: 'input_voltage_v IS NOT NULL',
+    exceeds: (limit: string) => `(input_voltage_v < ${limit})`,
+    value: 'input_voltage_v',
   },
 }
 

@@ -173,6 +173,26 @@ test('high_temperature uses the hotter of board and modem', async () => {
   expect(Object.fromEntries(measured)).toEqual({ [board]: { temperatureC: 81 }, [modem]: { temperatureC: 85 } })
 })
 
+test('low_voltage opens when the supply was below during the period, and ends with a higher voltage', async () => {
+  const fleet = await createJobFleet(pool, 3)
+  const [low = '', recovered = '', silent = ''] = fleet.deviceIds
+  const measureVoltage = (deviceId: string, ...samples: Sample[]) =>
+    storeRows(
+      questdb,
+      'system',
+      samples.map(([minutesAgo, inputVoltageV]) => ({ ...rowOf(fleet, deviceId, minutesAgo), inputVoltageV })),
+    )
+  await measureVoltage(low, [11, 11.4], [1, 11.2])
+  await measureVoltage(recovered, [11, 11.4], [1, 11.5])
+  await measureVoltage(silent, [11, null], [1, null])
+  await newAlertRule(fleet, { kind: 'low_voltage', voltageBelowV: 11.5, forMinutes: 10 })
+  await evaluate()
+  expect(await alertsOf(fleet)).toMatchObject([{ deviceId: low, state: 'open', measured: { voltageV: 11.2 } }])
+  await measureVoltage(low, [0, 12.6])
+  await evaluate()
+  expect(await alertsOf(fleet)).toMatchObject([{ state: 'closed', closeReason: 'condition_ended' }])
+})
+
 test('modem_down opens for a modem without service or report while the device reports, and ends when every modem is up', async () => {
   const fleet = await createJobFleet(pool, 9)
   const [

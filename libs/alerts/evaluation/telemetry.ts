@@ -16,7 +16,7 @@ type LimitRules = Judged & { organizationId: string; ruleIds: string[]; devices:
 type Evaluation = { system: AlertSystem; copies: readonly QuestdbSql[]; limit: Judged; slice: RuleSlice }
 
 /**
- * Evaluates the rules about signal, temperature and modems, in turns of organizations, from the copies of QuestDB in this order: the
+ * Evaluates the rules about signal, temperature, voltage and modems, in turns of organizations, from the copies of QuestDB in this order: the
  * next one is read if one fails. Small organizations with the same limit share a turn. A device without recent samples keeps
  * its state. Returns the number of changes.
  */
@@ -50,7 +50,7 @@ const limitRulesSql = `
     array_agg(r.id) AS "ruleIds", coalesce(max(used.device_count), 0) AS devices
   FROM alert_rule r JOIN organization o ON o.id = r.organization_id
     LEFT JOIN organization_usage used ON used.organization_id = r.organization_id
-  WHERE r.enabled AND r.kind IN ('weak_signal', 'high_temperature', 'modem_down')
+  WHERE r.enabled AND r.kind IN ('weak_signal', 'high_temperature', 'low_voltage', 'modem_down')
     AND o.subscription_status NOT IN ('suspended', 'cancelled')
   GROUP BY r.organization_id, r.kind, r.threshold, r.for_minutes
   ORDER BY r.organization_id, r.kind, r.threshold, r.for_minutes`
@@ -81,7 +81,12 @@ function afterRead(read: () => Promise<Piece>): Piece {
 
 const sameRule = 'r.threshold IS NOT DISTINCT FROM $threshold::float8 AND r.for_minutes = $forMinutes'
 
-const measuredName = { weak_signal: 'rsrpDbm', high_temperature: 'temperatureC', modem_down: 'modem' } as const
+const measuredName = {
+  weak_signal: 'rsrpDbm',
+  high_temperature: 'temperatureC',
+  low_voltage: 'voltageV',
+  modem_down: 'modem',
+} as const
 
 type Seen = { organizationId: string; deviceId: string; sinceMs: number; value: number | string | null }
 

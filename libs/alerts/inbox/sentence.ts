@@ -21,11 +21,20 @@ export const nameOf = ({ deviceName, deviceId }: NotifiedAlert): string => devic
 
 /** What an alert is about, on one line, such as "no report since 2026-05-04 12:30 UTC". */
 export function sentenceOf({ kind, since, measured, closed }: NotifiedAlert): string {
-  const from = `since ${since.slice(0, 16).replace('T', ' ')} UTC`
-  return `${phraseOf(kind, measured, from)}${closed ? ' (closed since)' : ''}`
+  const time = `${since.slice(0, 16).replace('T', ' ')} UTC`
+  return `${phraseOf(kind, measured, time)}${closed ? ' (closed since)' : ''}`
 }
 
-function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string): string {
+const modemOf = ({ modem }: Alert['measured']): string => `modem ${onOneLine(String(modem ?? 'of the router'))}`
+
+/** An operator of `measured` by its name, or else by its number. */
+function operatorOf(operator: unknown): string {
+  const { operatorName, plmn } = operator as { operatorName?: string | null; plmn?: string }
+  return onOneLine(operatorName ?? plmn ?? 'unknown')
+}
+
+function phraseOf(kind: Alert['kind'], measured: Alert['measured'], time: string): string {
+  const from = `since ${time}`
   switch (kind) {
     case 'offline':
       return `no report ${from}`
@@ -37,16 +46,24 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], from: string
         : `no service ${from}`
     case 'high_temperature':
       return `${measured.temperatureC} °C, too high ${from}`
+    case 'low_voltage':
+      return `${measured.voltageV} V, too low ${from}`
     case 'modem_down':
-      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} without service ${from}`
+      return `${modemOf(measured)} without service ${from}`
     case 'radio_fault':
-      return `modem ${onOneLine(String(measured.modem ?? 'of the router'))} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
+      return `${modemOf(measured)} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
     case 'job_failed':
       return `job ${measured.jobKind} ${measured.jobStatus === 'timedOut' ? 'timed out' : measured.jobStatus}, none succeeded ${from}`
     case 'config_differs':
       return `another configuration than the applied version ${measured.version} of the profile ${onOneLine(String(measured.profileName ?? ''))} ${from}`
     case 'profile_not_applied':
       return `version ${measured.version} of the profile ${onOneLine(String(measured.profileName))} instead of ${measured.newestVersion} ${from}`
+    case 'rebooted':
+      return `restarted at ${time}${measured.reason ? `, reason: ${onOneLine(String(measured.reason))}` : ''}`
+    case 'sim_changed':
+      return `${modemOf(measured)} has another SIM ${from}`
+    case 'operator_changed':
+      return `${modemOf(measured)} with the operator ${operatorOf(measured.to)} instead of ${operatorOf(measured.from)} ${from}`
     case 'entered_place':
       return `inside the place ${from}`
     case 'left_place':

@@ -82,10 +82,11 @@ export async function updateAlertRule(
       { organizationId, ruleId, ...settingsOf(settings) },
     )
     if (!isDeepStrictEqual(watchedBy(settings), watchedBy(current.rule))) {
-      await connection.query('DELETE FROM alert_side WHERE organization_id = $1 AND rule_id = $2', [
-        organizationId,
-        ruleId,
-      ])
+      for (const observations of ['alert_side', 'alert_baseline'])
+        await connection.query(`DELETE FROM ${observations} WHERE organization_id = $1 AND rule_id = $2`, [
+          organizationId,
+          ruleId,
+        ])
       await closeAlertsOf(connection, reference, settings.enabled ? 'rule_changed' : 'rule_disabled')
     }
     await auditObject(ctx, connection, 'alert_rule.updated', object, { name: row.name, fields: Object.keys(present) })

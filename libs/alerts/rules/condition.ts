@@ -23,6 +23,11 @@ export const conditionSchema = z
       temperatureAboveC: z.number().min(-60).max(150),
       forMinutes: minutes(1, maxTelemetryMinutes),
     }),
+    z.strictObject({
+      kind: z.literal('low_voltage'),
+      voltageBelowV: z.number().min(0).max(1000),
+      forMinutes: minutes(1, maxTelemetryMinutes),
+    }),
     z
       .strictObject({ kind: z.literal('modem_down'), forMinutes: minutes(5, maxTelemetryMinutes) })
       .describe(
@@ -42,6 +47,17 @@ export const conditionSchema = z
     z
       .strictObject({ kind: z.literal('config_differs'), forMinutes: minutes(0, weekMinutes) })
       .describe('The device says that it runs another configuration than was applied to it.'),
+    z
+      .strictObject({ kind: z.literal('rebooted') })
+      .describe('The device has started again. The alert closes 24 hours after the last restart was noticed.'),
+    z
+      .strictObject({ kind: z.literal('sim_changed') })
+      .describe('A modem has a SIM that it did not have in the 24 hours before. The alert closes after 24 hours.'),
+    z
+      .strictObject({ kind: z.literal('operator_changed') })
+      .describe(
+        'A modem is registered with an operator that it did not have in the 24 hours before. The alert closes after 24 hours.',
+      ),
     z.strictObject({
       kind: z.literal('data_use'),
       aboveMegabytes: z.number().min(1).max(1_000_000_000),
@@ -60,8 +76,10 @@ export const severities = ['info', 'warning', 'critical'] as const
 export const conditionJson = `json_strip_nulls(json_build_object('kind', kind,
     'rsrpBelowDbm', CASE kind WHEN 'weak_signal' THEN threshold END,
     'temperatureAboveC', CASE kind WHEN 'high_temperature' THEN threshold END,
+    'voltageBelowV', CASE kind WHEN 'low_voltage' THEN threshold END,
     'placeId', place_id,
-    'forMinutes', CASE WHEN kind NOT IN ('data_use', 'radio_fault', 'job_failed') THEN for_minutes END,
+    'forMinutes', CASE WHEN kind NOT IN ('data_use', 'radio_fault', 'job_failed',
+      'rebooted', 'sim_changed', 'operator_changed') THEN for_minutes END,
     'aboveMegabytes', CASE kind WHEN 'data_use' THEN threshold END,
     'period', period))`
 
@@ -69,5 +87,6 @@ export const conditionJson = `json_strip_nulls(json_build_object('kind', kind,
 export const conditionValues = (
   json: string,
 ): string => `${json} ->> 'kind', coalesce((${json} ->> 'forMinutes')::int, 0),
-  coalesce(${json} ->> 'rsrpBelowDbm', ${json} ->> 'temperatureAboveC', ${json} ->> 'aboveMegabytes')::float8,
+  coalesce(${json} ->> 'rsrpBelowDbm', ${json} ->> 'temperatureAboveC', ${json} ->> 'voltageBelowV',
+    ${json} ->> 'aboveMegabytes')::float8,
   (${json} ->> 'placeId')::uuid, ${json} ->> 'period'`

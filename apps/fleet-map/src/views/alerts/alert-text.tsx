@@ -15,11 +15,15 @@ export const kindLabels: Record<AlertKind, string> = {
   no_fix: 'No GPS position',
   weak_signal: 'Weak signal',
   high_temperature: 'High temperature',
+  low_voltage: 'Low voltage',
   modem_down: 'Modem without service',
   radio_fault: 'Weak antenna',
   job_failed: 'Failed job',
   profile_not_applied: 'Profile not applied',
   config_differs: 'Changed on the device',
+  rebooted: 'Restarted',
+  sim_changed: 'SIM changed',
+  operator_changed: 'Operator changed',
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
@@ -62,6 +66,8 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return `RSRP below ${measured(condition.rsrpBelowDbm, 'dBm')}${lasting(condition.forMinutes)}`
     case 'high_temperature':
       return `Temperature above ${measured(condition.temperatureAboveC, '°C')}${lasting(condition.forMinutes)}`
+    case 'low_voltage':
+      return `Supply voltage below ${measured(condition.voltageBelowV, 'V')}${lasting(condition.forMinutes)}`
     case 'modem_down':
       return `A modem without service${lasting(condition.forMinutes)}`
     case 'radio_fault':
@@ -72,6 +78,12 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return `Another configuration than was applied${lasting(condition.forMinutes)}`
     case 'profile_not_applied':
       return `An earlier version of the profile${lasting(condition.forMinutes)}`
+    case 'rebooted':
+      return 'A restart'
+    case 'sim_changed':
+      return 'Another SIM in a modem'
+    case 'operator_changed':
+      return 'Another operator of a modem'
     case 'entered_place':
       return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
     case 'left_place':
@@ -102,6 +114,12 @@ export function Measured({ alert }: { alert: Alert }) {
   return <span>{text}</span>
 }
 
+const partOf = (value: unknown, name: string): string | null =>
+  typeof value === 'object' && value !== null ? textOf((value as Record<string, unknown>)[name]) : null
+
+/** Returns an operator by its name, or else by its number. */
+const operatorOf = (operator: unknown): string | null => partOf(operator, 'operatorName') ?? partOf(operator, 'plmn')
+
 /** Returns what was measured when the alert opened. */
 function measuredText({ kind, measured: values }: Alert): string {
   switch (kind) {
@@ -113,6 +131,8 @@ function measuredText({ kind, measured: values }: Alert): string {
       return numberOf(values.rsrpDbm) === null ? 'No service' : `RSRP ${measured(numberOf(values.rsrpDbm), 'dBm')}`
     case 'high_temperature':
       return measured(numberOf(values.temperatureC), '°C')
+    case 'low_voltage':
+      return measured(numberOf(values.voltageV), 'V')
     case 'modem_down':
       return `Modem ${textOf(values.modem) ?? ''} without service`
     case 'radio_fault':
@@ -123,6 +143,12 @@ function measuredText({ kind, measured: values }: Alert): string {
       return `Not as applied: ${textOf(values.profileName) ?? 'profile'}, version ${numberOf(values.version)}`
     case 'profile_not_applied':
       return `${textOf(values.profileName) ?? ''}: version ${numberOf(values.version)} instead of ${numberOf(values.newestVersion)}`
+    case 'rebooted':
+      return textOf(values.reason) === null ? 'Restarted' : `Restarted: ${textOf(values.reason)}`
+    case 'sim_changed':
+      return `Modem ${textOf(values.modem) ?? ''}: SIM ${partOf(values.to, 'iccid')} instead of ${partOf(values.from, 'iccid')}`
+    case 'operator_changed':
+      return `Modem ${textOf(values.modem) ?? ''}: ${operatorOf(values.to)} instead of ${operatorOf(values.from)}`
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
     default:

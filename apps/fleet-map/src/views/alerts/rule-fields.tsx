@@ -62,11 +62,15 @@ const initialConditions: Record<AlertKind, Condition> = {
   no_fix: { kind: 'no_fix', forMinutes: 30 },
   weak_signal: { kind: 'weak_signal', rsrpBelowDbm: -115, forMinutes: 10 },
   high_temperature: { kind: 'high_temperature', temperatureAboveC: 75, forMinutes: 10 },
+  low_voltage: { kind: 'low_voltage', voltageBelowV: 11.5, forMinutes: 10 },
   modem_down: { kind: 'modem_down', forMinutes: 30 },
   radio_fault: { kind: 'radio_fault' },
   job_failed: { kind: 'job_failed' },
   profile_not_applied: { kind: 'profile_not_applied', forMinutes: 60 },
   config_differs: { kind: 'config_differs', forMinutes: 5 },
+  rebooted: { kind: 'rebooted' },
+  sim_changed: { kind: 'sim_changed' },
+  operator_changed: { kind: 'operator_changed' },
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
@@ -136,6 +140,7 @@ const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   no_fix: [5, 10_080],
   weak_signal: [1, 360],
   high_temperature: [1, 360],
+  low_voltage: [1, 360],
   modem_down: [5, 360],
   profile_not_applied: [5, 10_080],
   config_differs: [0, 10_080],
@@ -143,30 +148,21 @@ const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   left_place: [0, 10_080],
 }
 
+const momentHints = {
+  rebooted: 'The alert closes 24 hours after the last restart.',
+  sim_changed: 'A SIM that the modem did not have in the 24 hours before. The alert closes after 24 hours.',
+  operator_changed:
+    'An operator that the modem did not have in the 24 hours before. A change of the cell is none. The alert closes after 24 hours.',
+}
+
 function ConditionFields({ condition, targets }: { condition: Condition; targets: RuleTargets }) {
-  const [min, max] = minuteBounds[condition.kind] ?? [0, 0]
   const number = (name: string, label: string, value: number, low: number, high: number) => (
     <label class="field">
       <span>{label}</span>
       <input class="input" type="number" name={name} required min={low} max={high} step="any" defaultValue={value} />
     </label>
   )
-  const minutes =
-    'forMinutes' in condition ? (
-      <label class="field">
-        <span>For at least (minutes)</span>
-        <input
-          class="input"
-          type="number"
-          name="forMinutes"
-          required
-          min={min}
-          max={max}
-          step={1}
-          defaultValue={condition.forMinutes}
-        />
-      </label>
-    ) : null
+  const minutes = 'forMinutes' in condition ? <MinutesField {...condition} /> : null
   switch (condition.kind) {
     case 'weak_signal':
       return (
@@ -182,6 +178,17 @@ function ConditionFields({ condition, targets }: { condition: Condition; targets
           {minutes}
         </div>
       )
+    case 'low_voltage':
+      return (
+        <div class="pair">
+          {number('voltageBelowV', 'Supply voltage below (V)', condition.voltageBelowV, 0, 1000)}
+          {minutes}
+        </div>
+      )
+    case 'rebooted':
+    case 'sim_changed':
+    case 'operator_changed':
+      return <p class="hint">{momentHints[condition.kind]}</p>
     case 'data_use':
       return (
         <div class="pair">
@@ -217,6 +224,25 @@ function ConditionFields({ condition, targets }: { condition: Condition; targets
     default:
       return minutes
   }
+}
+
+function MinutesField({ kind, forMinutes }: { kind: AlertKind; forMinutes: number }) {
+  const [min, max] = minuteBounds[kind] ?? [0, 0]
+  return (
+    <label class="field">
+      <span>For at least (minutes)</span>
+      <input
+        class="input"
+        type="number"
+        name="forMinutes"
+        required
+        min={min}
+        max={max}
+        step={1}
+        defaultValue={forMinutes}
+      />
+    </label>
+  )
 }
 
 const PlaceField = ({ places, chosen }: { places: RuleTargets['places']; chosen: string }) => (

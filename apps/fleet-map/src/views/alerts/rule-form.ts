@@ -43,11 +43,16 @@ function readCondition(kind: AlertKind, text: (name: string) => string): Conditi
       return { kind, rsrpBelowDbm: Number(text('rsrpBelowDbm')), forMinutes }
     case 'high_temperature':
       return { kind, temperatureAboveC: Number(text('temperatureAboveC')), forMinutes }
+    case 'low_voltage':
+      return { kind, voltageBelowV: Number(text('voltageBelowV')), forMinutes }
     case 'entered_place':
     case 'left_place':
       return { kind, placeId: text('placeId'), forMinutes }
     case 'radio_fault':
     case 'job_failed':
+    case 'rebooted':
+    case 'sim_changed':
+    case 'operator_changed':
       return { kind }
     case 'data_use':
       return { kind, aboveMegabytes: Number(text('aboveMegabytes')), period: text('period') as 'day' | 'month' }
