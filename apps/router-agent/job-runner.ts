@@ -10,7 +10,7 @@ import { actions as allActions } from './actions/table.ts'
 import type { Backoff } from './backoff.ts'
 import type { EdgeAnswer } from './edge-client.ts'
 import type { ProfileReporter } from './profile/profile-reporter.ts'
-import { interrupted, type JobRecord } from './state-file.ts'
+import { interrupted, type JobRecord, rolledBackCode } from './state-file.ts'
 
 /** `hasRun`: there was a job. `waitMs`: the delay before the next call. `restart`: the router must restart now for the job. */
 type JobTurn = { hasRun: boolean; waitMs: number; restart?: { reason: string } }
@@ -36,7 +36,8 @@ const reportAttempts = 5
 
 /**
  * Takes jobs and runs each (id, attempt) once. Delivery is at least once, so the result is stored before it is reported. A
- * result that the service has not confirmed is reported again, also after a restart.
+ * result that the service has not confirmed is reported again, also after a restart. A next attempt of a job that was rolled back
+ * has the same result, unless the service has confirmed it.
  */
 // Long because each step of a job reads and changes the same records and reports.
 export function createJobRunner(options: RunnerOptions): JobRunner {
@@ -49,6 +50,18 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     const others = state.read().jobs.filter(({ id, attempt }) => id !== record.id || attempt !== record.attempt)
     return state.update({ ...change, jobs: [...others, record].slice(-maxRecords) })
   }
+
+  /** The report of an earlier attempt of the job that was rolled back, unless the service knows of it. */
+  const unknownRollBack = (job: ReceivedJob) =>
+    state
+      .read()
+      .jobs.findLast(
+        ({ id, attempt, report, isRollBackKnown }) =>
+          id === job.id && attempt < job.attempt && report?.code === rolledBackCode && !isRollBackKnown,
+      )?.report
+
+  const noteKnownRollBack = ({ id }: JobRecord) =>
+    state.update({ jobs: state.read().jobs.map((job) => (job.id === id ? { ...job, isRollBackKnown: true } : job)) })
 
   /** Reports a final result until the service has confirmed or refused it, at most five times. */
   async function deliver(job: JobRecord): Promise<void> {
@@ -68,6 +81,7 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
         log('job_reported', { job: id, kind, status: record.report.status, answer: answer.status })
         if (kind === 'apply_config') reporter.request()
         await saveRecord({ ...record, phase: 'done', reported: true })
+        if (answer.status === 200 && code === rolledBackCode) await noteKnownRollBack(job)
         await reporter.reportWhenDue()
         return
       } else {
@@ -99,6 +113,22 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     const known = recordOf(job)
     if (known) {
       await deliver(known)
+      return { hasRun: true, waitMs: 0 }
+    }
+    const rolledBack = unknownRollBack(job)
+    if (rolledBack) {
+      // The same profile would cut the router off again.
+      const done: JobRecord = {
+        id: job.id,
+        attempt: job.attempt,
+        kind: job.kind,
+        phase: 'done',
+        report: rolledBack,
+        reported: false,
+      }
+      log('job_rolled_back_before', { job: job.id, attempt: job.attempt })
+      await saveRecord(done)
+      await deliver(done)
       return { hasRun: true, waitMs: 0 }
     }
     log('job_taken', { job: job.id, kind: job.kind, attempt: job.attempt })

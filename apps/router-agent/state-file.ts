@@ -19,6 +19,8 @@ const jobRecord = z.object({
   phase: z.enum(['running', 'restarting', 'done']),
   report: finalReport.optional(),
   reported: z.boolean(),
+  /** The service has accepted the report of this job's roll-back, so that a later attempt is the decision of a person. */
+  isRollBackKnown: z.boolean().optional(),
 })
 
 const installedProfile = z.object({
@@ -63,6 +65,9 @@ type AgentState = z.infer<typeof agentState>
 export type JobRecord = z.infer<typeof jobRecord>
 export type FinalReport = z.infer<typeof finalReport>
 export type InstalledProfile = z.infer<typeof installedProfile>
+
+/** The code of a job whose profile was taken back because the service could not be reached with it. */
+export const rolledBackCode = 'rolled_back'
 
 /** The report of a job during which the router restarted without a request to do so. */
 export const interrupted = (): FinalReport => ({

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { deviceCalls } from '#test/job-service'
+import { timeOutAttempt } from '#test/timed-out-job'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -109,15 +110,17 @@ test('the service sees what a router runs; a profile that cuts the router off is
   expect(JSON.stringify(await shown())).not.toContain(password)
 
   await call('PATCH', `${configs}/${profile}`, { settings: settings('wrong') })
-  await apply()
+  const { jobs } = await apply()
   await until('the bad profile', async () => (await readFile(file, 'utf8')).includes('"wrong"'))
   await first.stop()
+  await timeOutAttempt(service.pool, jobs[0].id)
   startAgent(network, folder, token, { ROLL_BACK_AFTER_MS: '3000' })
   const failed = await until('the roll-back', async () => {
     const { items } = await call('GET', `/orgs/${organization}/jobs?status=failed`)
     return items[0]
   })
-  expect(failed).toMatchObject({ kind: 'apply_config', attempt: 1, error: { code: 'rolled_back' } })
+  // The router takes the second attempt, and does not apply the profile again.
+  expect(failed).toMatchObject({ kind: 'apply_config', attempt: 2, error: { code: 'rolled_back' } })
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(changed)
   expect(await shown()).toMatchObject({ state: 'differs', desired: { version: 1 }, reported: { version: 1 } })
 })

@@ -4,7 +4,13 @@ import { errorText } from '#core/error-text'
 import { isCode, replaceFile, sync } from '#files/durable-file'
 import type { EdgeClient } from '../edge-client.ts'
 import type { Log } from '../log.ts'
-import { type AgentStateFile, type FinalReport, type InstalledProfile, interrupted } from '../state-file.ts'
+import {
+  type AgentStateFile,
+  type FinalReport,
+  type InstalledProfile,
+  interrupted,
+  rolledBackCode,
+} from '../state-file.ts'
 import { configFile } from './config-file.ts'
 
 /** Applies config profiles, and restores the previous config when the service cannot be reached with the new one. */
@@ -75,7 +81,7 @@ export function createProfileTrial(options: TrialOptions): ProfileTrial {
     const seconds = Math.round(rollBackAfterMs / 1_000)
     const action = hasPrevious ? 'restored the previous config' : 'removed the config; there was no previous one'
     const detail = `The service did not answer for ${seconds} s after the config was applied. The router ${action}.`
-    return { status: 'failed', code: 'rolled_back', detail }
+    return { status: 'failed', code: rolledBackCode, detail }
   }
 
   async function waitForContact(jobKey: string): Promise<void> {

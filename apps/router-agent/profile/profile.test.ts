@@ -251,6 +251,29 @@ test.concurrent('without contact after a bad profile, the router restores the pr
   expect(await versionIn(folder)).toBe(1)
 })
 
+test.concurrent('the next attempt of a job that timed out meanwhile is rolled back as well, and a retry after that runs', async (t) => {
+  const service = await startServiceWithBadProfile(t, ({ path, body }) =>
+    path === '/device/jobs/bad/status' && JSON.parse(body).attempt === 1 && body.includes('failed')
+      ? { status: 409 }
+      : undefined,
+  )
+  const folder = await newFolder(t)
+  const router = await startRouterWithVersion1(t, service, folder, 400)
+  service.jobs.push(applyJob('bad', profileOf(2)))
+  await vi.waitFor(() => expect(router.events).toContain('config_rolled_back'), patience)
+  await router.stop()
+  service.link.isDown = false
+  await startRouter(t, service, folder)
+  await vi.waitFor(() => expect(service.finalReports()).toHaveLength(1), patience)
+  service.jobs.push({ ...applyJob('bad', profileOf(2)), attempt: 2 })
+  await vi.waitFor(() => expect(service.finalReports()).toHaveLength(2), patience)
+  expect(service.finalReports()[1]).toMatchObject({ attempt: 2, status: 'failed', code: 'rolled_back' })
+  expect(await versionIn(folder)).toBe(1)
+
+  service.jobs.push({ ...applyJob('bad', profileOf(2)), attempt: 3 })
+  await vi.waitFor(async () => expect(await versionIn(folder)).toBe(2), patience)
+})
+
 test.concurrent('a router without a previous profile has none after a roll-back', async (t) => {
   const service = await startServiceWithBadProfile(t)
   const folder = await newFolder(t)

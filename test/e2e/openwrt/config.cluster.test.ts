@@ -6,6 +6,7 @@ import { canonicalJson } from '#core/canonical-json'
 import { type AdapterService, startAdapterService } from '#test/adapter-service'
 import { newOpenwrtRouter, type OpenwrtRouter, openwrtMissing } from '#test/openwrt-router'
 import { installUci, type RouterUci } from '#test/openwrt-uci'
+import { timeOutAttempt } from '#test/timed-out-job'
 import { until } from '#test/until'
 
 let service: AdapterService
@@ -162,12 +163,16 @@ describe('the config of the OpenWrt agent', () => {
     isCut = true
     await until('the old config returns', async () => !uci.read('network').includes("'none'"), 60_000)
     expect([uci.read('wireless'), uci.read('network')]).toEqual(before)
-    expect((await jobOf(jobId)).finishedAt).toBeNull()
+    await timeOutAttempt(service.pool, jobId)
     const reports = puts.length
     isCut = false
-    expect(await ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'rolled_back' } })
+    // The router takes the second attempt, and does not apply the profile again.
+    expect(await ended(jobId)).toMatchObject({ status: 'failed', attempt: 2, error: { code: 'rolled_back' } })
     await stateIs(id, 'inSync')
     expect(puts.slice(reports)).toEqual([])
+    expect([uci.read('wireless'), uci.read('network')]).toEqual(before)
+    await service.admin('POST', `/orgs/${service.organizationId}/jobs/${jobId}/retry`)
+    await until('a person tries the profile again', async () => uci.read('network').includes("'none'"), 60_000)
   }, 180_000)
 
   test('a router that restarts while it applies a profile has the old config, and says so', async () => {

@@ -1,6 +1,8 @@
 # Takes jobs and runs each id and attempt once. The result is stored before it is reported.
 
 RECORD=$STATE_DIR/job
+# A job that was rolled back and whose report the service refused, because it had begun another attempt: the id, and the detail.
+ROLLED_BACK=$STATE_DIR/rolled-back
 
 # Stores the state of the job: id, attempt, phase (running, restarting, or how it ended), boot, and the detail.
 record() {
@@ -39,6 +41,11 @@ report_result() {
 	if [ "$1" = rolled_back ]; then
 		# An earlier service refuses the code.
 		report_status failed "$2" '' rolled_back || { [ "$HTTP_STATUS" = 400 ] && report_status failed "$2"; } || return 1
+		if [ "$HTTP_STATUS" = 200 ]; then
+			rm -f "$ROLLED_BACK"
+		else
+			printf '%s\n%s\n' "$JOB_ID" "$2" | write_file "$ROLLED_BACK"
+		fi
 	else
 		report_status "$1" "$2" || return 1
 	fi
@@ -95,6 +102,11 @@ take_job() {
 		return
 	fi
 	JOB_ID=$id JOB_ATTEMPT=$attempt
+	# The same profile would cut the router off again.
+	if [ "$(sed -n 1p "$ROLLED_BACK" 2>/dev/null)" = "$id" ]; then
+		finish rolled_back "$(sed -n 2p "$ROLLED_BACK")"
+		return
+	fi
 	if [ "$(printf '%s\n' "$job" | value_of cancelRequested)" = true ]; then
 		finish rejected 'Cancelled.'
 		return
