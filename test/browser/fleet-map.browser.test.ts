@@ -454,9 +454,10 @@ test('imports the valid rows of a CSV file and lists the invalid row', async () 
   ]
   const buffer = Buffer.from(rows.join('\n'), 'latin1')
   await page.getByLabel('CSV file').setInputFiles({ name: 'cranes.csv', mimeType: 'text/csv', buffer })
-  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('button', { name: 'Check file' }).click()
   await page.getByRole('status').getByText('Cr\u00e4ne 1').waitFor()
-  await page.getByRole('button', { name: 'Import as Windows-1252' }).click()
+  await page.getByRole('status').getByText('2 devices to create, 1 line with mistakes').waitFor()
+  await page.getByRole('button', { name: 'Import 2 devices as Windows-1252' }).click()
   await page.getByRole('status').getByText('2 created, 1 failed').waitFor()
   expect(await page.getByRole('status').getByRole('listitem').textContent()).toBe('Line 3: name is empty.')
   // Enter does not import the file again.

@@ -347,6 +347,9 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
     await page.getByLabel('CSV file').setInputFiles({ name: 'd.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     if (update) await page.getByLabel('Update existing devices').check()
     await dialog(page, 'Import devices')
+      .getByRole('button', { name: /^Check/ })
+      .click()
+    await dialog(page, 'Import devices')
       .getByRole('button', { name: /^Import/ })
       .click()
   }

@@ -1,10 +1,12 @@
-import { useRef, useState } from 'preact/hooks'
-import { all, patch, post } from '../../api/client.ts'
+import { useState } from 'preact/hooks'
+import { all, dryRun, patch, post } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo } from '../../state/url.ts'
+import { PlannedBatch } from '../jobs/planned-batch.tsx'
+import { PlannedChanges } from '../jobs/planned-changes.tsx'
 
 /** Creates a reboot job for one device. */
 export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: () => void }) => (
@@ -26,7 +28,7 @@ export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: ()
 
 /** Applies one of the organization's profiles to one device. */
 export function ApplyDialog({ device, onClose }: { device: Device; onClose: () => void }) {
-  const select = useRef<HTMLSelectElement>(null)
+  const [chosen, setChosen] = useState('')
   const profiles = useResource(`profiles ${device.organizationId}`, () => all(`/orgs/${device.organizationId}/configs`))
   const fitting = (profiles.value ?? []).filter((profile) => profile.model === null || profile.model === device.model)
   return (
@@ -35,7 +37,7 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
       submitLabel="Apply"
       onClose={onClose}
       onSubmit={async () => {
-        const batch = await post(`/orgs/${device.organizationId}/configs/${select.current?.value}/apply`, {
+        const batch = await post(`/orgs/${device.organizationId}/configs/${chosen}/apply`, {
           body: { deviceIds: [device.id] },
         })
         onClose()
@@ -44,7 +46,7 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
     >
       <label class="field">
         <span>Profile</span>
-        <select class="input" ref={select} required>
+        <select class="input" required value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
           <option value="">Choose a profile</option>
           {fitting.map((profile) => (
             <option key={profile.id} value={profile.id}>
@@ -56,7 +58,23 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
       {profiles.value && fitting.length === 0 ? (
         <p class="label">No profile is available for the model {device.model}.</p>
       ) : null}
+      {chosen ? <PlannedApplication key={chosen} device={device} profileId={chosen} /> : null}
     </Dialog>
+  )
+}
+
+/** What the application of a profile to one device will do. */
+function PlannedApplication({ device: { id, organizationId }, profileId }: { device: Device; profileId: string }) {
+  const plan = useResource(`application of ${profileId} to ${id}`, (signal) =>
+    dryRun(`/orgs/${organizationId}/configs/${profileId}/apply`, { body: { deviceIds: [id] }, signal }),
+  )
+  return (
+    <>
+      <PlannedBatch plan={plan} />
+      {plan.value && plan.value.total > 0 ? (
+        <PlannedChanges org={organizationId} deviceId={id} profileId={profileId} />
+      ) : null}
+    </>
   )
 }
 

@@ -4,7 +4,7 @@ import { post } from '../../api/client.ts'
 import type { AnswerOf, Operation } from '../../api/operations.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { faultAt } from '../../components/field-errors.ts'
-import { count } from '../../components/format.ts'
+import { count, plural } from '../../components/format.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import css from './devices.module.css'
@@ -13,36 +13,45 @@ type ImportReport = AnswerOf<Operation<'post', '/devices/import'>>
 
 const shownFailures = 100
 
-/** A file that is not Unicode, and a part of its text as Windows-1252. */
-type GuessedFile = { key: string; example: string }
+/**
+ * A file that was checked. `change`: the rows that the service would create and change. `example`: a part of the text of a file that
+ * is not Unicode, read as Windows-1252.
+ */
+type CheckedFile = { text: string; plan: ImportReport; change: number; example: string | undefined }
 
-const keyOf = ({ name, size, lastModified }: File): string => `${name} ${size} ${lastModified}`
-
-/** Imports devices from a CSV file and lists the lines that failed, with reasons. */
+/** Imports devices from a CSV file. Checks the file first, and lists the lines that fail, with reasons. */
 export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
+  const [checked, setChecked] = useState<CheckedFile>()
   const [report, setReport] = useState<ImportReport>()
-  const [guessed, setGuessed] = useState<GuessedFile>()
+  const send = (form: FormData, text: string, isDryRun: boolean) =>
+    post('/devices/import', {
+      query: {
+        orgId: homeOrganizationId.value,
+        existing: form.has('update') ? 'update' : 'fail',
+        ...(isDryRun ? { dryRun: true } : {}),
+      },
+      raw: { text, contentType: 'text/csv' },
+    })
+  const check = async (form: FormData) => {
+    const file = form.get('file')
+    if (!(file instanceof File) || file.size === 0) throw faultAt('file', 'Choose a CSV file first.')
+    setReport(undefined)
+    const { text, example } = decodeFile(new Uint8Array(await file.arrayBuffer()))
+    const plan = await send(form, text, true)
+    setChecked({ text, plan, change: plan.created + plan.updated, example })
+  }
+  const isReady = checked !== undefined && checked.change > 0
   return (
     <Dialog
       title="Import devices"
-      submitLabel={guessed ? 'Import as Windows-1252' : report ? 'Import again' : 'Import'}
+      submitLabel={isReady ? importLabel(checked) : report ? 'Check another file' : 'Check file'}
       closeLabel={report ? 'Done' : 'Cancel'}
       isDone={report !== undefined}
       onClose={onClose}
       onSubmit={async (form) => {
-        const file = form.get('file')
-        if (!(file instanceof File) || file.size === 0) throw faultAt('file', 'Choose a CSV file first.')
-        setReport(undefined)
-        const { text, example } = decodeFile(new Uint8Array(await file.arrayBuffer()))
-        const isConfirmed = guessed?.key === keyOf(file)
-        setGuessed(example === undefined || isConfirmed ? undefined : { key: keyOf(file), example })
-        if (example !== undefined && !isConfirmed) return
-        setReport(
-          await post('/devices/import', {
-            query: { orgId: homeOrganizationId.value, existing: form.has('update') ? 'update' : 'fail' },
-            raw: { text, contentType: 'text/csv' },
-          }),
-        )
+        if (!isReady) return check(form)
+        setReport(await send(form, checked.text, false))
+        setChecked(undefined)
         onImported()
       }}
     >
@@ -51,39 +60,54 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
         <code>tags</code>. An exported file works, too. Columns are separated by commas, semicolons or tabs; tags by
         semicolons. Lines with mistakes are skipped and listed here.
       </p>
-      <OrganizationPicker allowAll={false} />
-      <label class="field">
-        <span>CSV file</span>
-        <input name="file" type="file" accept=".csv,.txt,text/csv" />
-      </label>
-      <label class="choice">
-        <input type="checkbox" name="update" />
-        <span>
-          Update existing devices
-          <span class="hint"> (name, model and tags, found by the serial)</span>
-        </span>
-      </label>
-      {guessed ? (
+      {/* What was checked is only true of these fields. */}
+      <div class={css.importFields} onChange={() => setChecked(undefined)}>
+        <OrganizationPicker allowAll={false} />
+        <label class="field">
+          <span>CSV file</span>
+          <input name="file" type="file" accept=".csv,.txt,text/csv" />
+        </label>
+        <label class="choice">
+          <input type="checkbox" name="update" />
+          <span>
+            Update existing devices
+            <span class="hint"> (name, model and tags, found by the serial)</span>
+          </span>
+        </label>
+      </div>
+      {checked?.example === undefined ? null : (
         <div class="notice" role="status">
-          The file is not UTF-8. Read as Windows-1252, it contains for example <strong>{guessed.example}</strong>. If
+          The file is not UTF-8. Read as Windows-1252, it contains for example <strong>{checked.example}</strong>. If
           this is wrong, save the file as CSV UTF-8 and choose it again.
         </div>
-      ) : null}
+      )}
+      {checked ? <Report report={checked.plan} isPlan /> : null}
       {report ? <Report report={report} /> : null}
     </Dialog>
   )
 }
 
-function Report({ report: { created, updated, results } }: { report: ImportReport }) {
+const importLabel = ({ change, example }: CheckedFile): string =>
+  `Import ${plural(change, 'device')}${example === undefined ? '' : ' as Windows-1252'}`
+
+/** What an import did, or, for a plan, what it will do. */
+function Report({ report: { created, updated, results }, isPlan = false }: { report: ImportReport; isPlan?: boolean }) {
   const failed = results.filter(({ status }) => status === 'failed')
-  const parts = [
-    `${count(created)} created`,
-    ...(updated > 0 ? [`${count(updated)} updated`] : []),
-    `${count(failed.length)} failed`,
-  ]
+  const parts = isPlan
+    ? [
+        `${plural(created, 'device')} to create`,
+        ...(updated > 0 ? [`${count(updated)} to update`] : []),
+        `${plural(failed.length, 'line')} with mistakes`,
+      ]
+    : [
+        `${count(created)} created`,
+        ...(updated > 0 ? [`${count(updated)} updated`] : []),
+        `${count(failed.length)} failed`,
+      ]
   return (
     <div class={`notice ${css.importReport}`} role="status">
       <strong>{parts.join(', ')}</strong>
+      {isPlan && created + updated === 0 ? <p>Nothing was imported. Correct the file and check it again.</p> : null}
       {failed.length > 0 ? (
         <ul>
           {failed.slice(0, shownFailures).map(({ line, detail, code }) => (

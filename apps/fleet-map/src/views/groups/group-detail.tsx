@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { get, patch, post, remove } from '../../api/client.ts'
+import { dryRun, get, patch, post, remove } from '../../api/client.ts'
 import type { Group, GroupMember } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { Dialog } from '../../components/dialog.tsx'
@@ -14,6 +14,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
+import { PlannedBatch } from '../jobs/planned-batch.tsx'
 import { Variables } from '../variables/variables.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
@@ -158,6 +159,29 @@ type GroupActionProps = {
   onChanged: () => void
 }
 
+/** Asks before all devices of a group reboot, with what a dry run says about it. */
+function ConfirmRebootAll({ org, id, group, onClose }: Omit<GroupActionProps, 'action' | 'onChanged'>) {
+  const body = { kind: 'reboot' as const }
+  const plan = useResource(`reboot of group ${id}`, (signal) =>
+    dryRun(`/orgs/${org}/groups/${id}/jobs`, { body, signal }),
+  )
+  return (
+    <Dialog
+      title={`Reboot all ${plural(group?.effectiveDeviceCount ?? 0, 'device')}?`}
+      submitLabel="Reboot"
+      danger
+      onClose={onClose}
+      onSubmit={async () => {
+        const batch = await post(`/orgs/${org}/groups/${id}/jobs`, { body })
+        goTo('jobs', { batch: batch.id })
+      }}
+    >
+      <PlannedBatch plan={plan} />
+      <p>Offline routers receive their job when they reconnect within one hour.</p>
+    </Dialog>
+  )
+}
+
 function GroupActionDialog({ org, id, group, action, onClose, onChanged }: GroupActionProps) {
   if (action === 'add') return <MemberDialog org={org} groupId={id} onClose={onClose} onAdded={onChanged} />
   if (action === 'edit')
@@ -173,21 +197,7 @@ function GroupActionDialog({ org, id, group, action, onClose, onChanged }: Group
         }}
       />
     ) : null
-  if (action === 'reboot')
-    return (
-      <Dialog
-        title={`Reboot all ${plural(group?.effectiveDeviceCount ?? 0, 'device')}?`}
-        submitLabel="Reboot"
-        danger
-        onClose={onClose}
-        onSubmit={async () => {
-          const batch = await post(`/orgs/${org}/groups/${id}/jobs`, { body: { kind: 'reboot' } })
-          goTo('jobs', { batch: batch.id })
-        }}
-      >
-        <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
-      </Dialog>
-    )
+  if (action === 'reboot') return <ConfirmRebootAll org={org} id={id} group={group} onClose={onClose} />
   return (
     <Dialog
       title={`Delete the group ${group?.name ?? ''}?`}

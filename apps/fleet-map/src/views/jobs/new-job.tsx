@@ -11,6 +11,7 @@ import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { anyMoment, DeliveryFields, deliveryOf, type GoodMoment } from './delivery-fields.tsx'
 import css from './jobs.module.css'
 import { PlannedBatch } from './planned-batch.tsx'
+import { PlannedChanges } from './planned-changes.tsx'
 import { allAtOnce, type Pace, RolloutFields, rolloutOf } from './rollout-fields.tsx'
 import { atOnce, ScheduleFields, scheduleOf, type Timing } from './schedule-fields.tsx'
 import { type Target, TargetFields, useTarget } from './target-fields.tsx'
@@ -214,10 +215,14 @@ function Confirmation({
       onRefused(failure)
     }
   }
+  const onlyDevice = onlyDeviceOf(request)
   const begins = isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'
   return (
     <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={confirm}>
       <PlannedBatch plan={plan} />
+      {request.profileId !== undefined && onlyDevice !== undefined ? (
+        <PlannedChanges org={request.org} deviceId={onlyDevice} profileId={request.profileId} />
+      ) : null}
       <p>
         {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when
         they connect, until the job expires.
@@ -324,6 +329,10 @@ const jobOf = ({ kind, imageId, options }: NewBatch & { kind: Exclude<Kind, 'app
 
 const isPlain = (batch: NewBatch): batch is NewBatch & { kind: Exclude<Kind, 'apply_config'> } =>
   batch.kind !== 'apply_config'
+
+/** The device of a batch for one device. */
+const onlyDeviceOf = ({ options }: NewBatch): string | undefined =>
+  'deviceIds' in options && options.deviceIds?.length === 1 ? options.deviceIds[0] : undefined
 
 /** Creates a batch and returns its id. */
 async function createJob(batch: NewBatch): Promise<string> {

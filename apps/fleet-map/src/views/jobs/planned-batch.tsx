@@ -3,6 +3,9 @@ import { count, moment, plural } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
 import { skipReason } from './batch-words.ts'
 
+const isLater = (stage: JobBatchPlan['stages'][number] | undefined): stage is JobBatchPlan['stages'][number] =>
+  stage !== undefined && Date.parse(stage.earliestAt) > Date.now() + 60_000
+
 /** What a new batch will do, before it is created: its devices, the skipped ones, and the stages with their earliest times. */
 export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBatchPlan> }) {
   if (error) return <p class="notice">{error.message}</p>
@@ -27,6 +30,7 @@ export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBat
           ))}
         </ol>
       ) : null}
+      {stages.length === 1 && isLater(stages[0]) ? <p>Not before {moment(stages[0].earliestAt)}.</p> : null}
     </>
   )
 }

@@ -25,7 +25,7 @@ export function addJobCommands(program: Command): void {
     .option('--group <id>', 'a job for each member of this group; prints the id of the batch')
     .option('--device <device>', 'a job for this device')
     .option('--parameters <json>', 'the parameters: JSON, @file, or - for the standard input')
-    .option('--dry-run', 'with --group: print what would be created, and create nothing')
+    .option('--dry-run', 'print what would be created, and create nothing')
     .option('--watch', 'with --group: follow the batch until it ends')
     .action(createJob)
   jobs
@@ -76,21 +76,31 @@ async function createJob(kind: Kind, options: CreateOptions, command: Command): 
   if ((group === undefined) === (device === undefined)) {
     throw new CommandError('Add either --group or --device.', exitCodes.usage)
   }
-  if (dryRun && device !== undefined) throw new CommandError('--dry-run needs --group.', exitCodes.usage)
   const delivery = deliveryOf(options)
   const session = openSession(command)
   // The service checks the parameters of each kind.
   const parameters = options.parameters && { parameters: await readJson(options.parameters) }
   const body = { kind, ...parameters, ...delivery } as { kind: 'reboot' }
-  if (device !== undefined) return createDeviceJob(session, device, body)
-  const path = { orgId: await session.organizationId(), id: group ?? '' }
   if (dryRun) {
-    const plan = await session.client.dryRun('/orgs/{orgId}/groups/{id}/jobs', { params: { path }, body })
+    const plan = await planJobs(session, options, body)
     return session.print(plan, () => planText(plan))
   }
+  if (device !== undefined) return createDeviceJob(session, device, body)
+  const path = { orgId: await session.organizationId(), id: group ?? '' }
   const batch = await session.client.post('/orgs/{orgId}/groups/{id}/jobs', { params: { path }, body })
   if (watch) await watchBatch(session, batch.id)
   else session.print(batch, () => batch.id)
+}
+
+async function planJobs(session: Session, { group, device = '' }: CreateOptions, body: { kind: 'reboot' }) {
+  const orgId = await session.organizationId()
+  if (group !== undefined)
+    return session.client.dryRun('/orgs/{orgId}/groups/{id}/jobs', { params: { path: { orgId, id: group } }, body })
+  const deviceIds = [await findDeviceId(session, device)]
+  return session.client.dryRun('/orgs/{orgId}/job-batches', {
+    params: { path: { orgId } },
+    body: { ...body, deviceIds },
+  })
 }
 
 async function createDeviceJob(session: Session, reference: string, body: { kind: 'reboot' }): Promise<void> {
