@@ -15,7 +15,7 @@ import { sweepOffline } from '#fleet/devices/reported/offline'
 import { reconcileOffers, resetOffers } from '#fleet/jobs/queue-offers'
 import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
-import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
+import { pruneWebhooks } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
 import { compareDueRadios } from '#fleet-map/radio-health/run'
 import { reportMailServer } from '#messages/mail-server'
@@ -76,7 +76,7 @@ export const periodicTasks = ({
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
-  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(system) },
+  { name: 'prune_webhooks', everyMs: 60 * minuteMs, run: () => pruneWebhooks(system) },
   {
     name: 'erase_deleted_devices',
     everyMs: 5 * minuteMs,

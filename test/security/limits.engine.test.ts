@@ -54,6 +54,7 @@ const withoutLimit: Record<string, string> = {
   'POST /orgs/{orgId}/alert-address-confirmations': 'Rules add addresses, at most `waitingAddresses`.',
   'POST /orgs/{orgId}/alert-address-tests': changes,
   'POST /orgs/{orgId}/chat-channels/{id}/test': 'Messages are deleted after some days.',
+  'POST /orgs/{orgId}/webhooks/{id}/rotate-secret': changes,
   'POST /orgs/{orgId}/webhooks/{id}/test': 'Deliveries are deleted after some days.',
   'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': changes,
   'POST /orgs/{orgId}/radio-health-runs': 'An organization has one at a time.',

@@ -242,6 +242,12 @@ export const entries: Record<string, Entry> = {
   },
   'GET /orgs/{orgId}/webhooks': {},
   'PATCH /orgs/{orgId}/webhooks/{id}': { id: 'webhookId', json: () => ({ description: 'Shop floor' }) },
+  'POST /orgs/{orgId}/webhooks/{id}/rotate-secret': {
+    id: 'webhookId',
+    json: () => ({ oldSecretExpiresInMinutes: 60 }),
+    otherJson: () => ({ oldSecretExpiresInMinutes: 30 }),
+  },
+  'DELETE /orgs/{orgId}/webhooks/{id}/old-secret': { id: 'webhookId' },
   'DELETE /orgs/{orgId}/webhooks/{id}': { id: 'webhookId' },
   'GET /orgs/{orgId}/webhooks/{id}/deliveries': { id: 'webhookId' },
   'POST /orgs/{orgId}/webhooks/{id}/test': { id: 'webhookId' },

@@ -127,6 +127,8 @@ const openWhenSuspended: Record<string, string> = {
       'POST /orgs/{orgId}/webhooks',
       'PATCH /orgs/{orgId}/webhooks/{id}',
       'DELETE /orgs/{orgId}/webhooks/{id}',
+      'POST /orgs/{orgId}/webhooks/{id}/rotate-secret',
+      'DELETE /orgs/{orgId}/webhooks/{id}/old-secret',
       'POST /orgs/{orgId}/webhooks/{id}/test',
       'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver',
     ].map((name) => [name, 'events of what remains possible']),

@@ -18,23 +18,23 @@ export const deliverySchema = z
     eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
     type: z.string().describe('The event type, or `webhook.test`.'),
     data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
-    status: z.enum(['delivered', 'pending']),
+    status: z.enum(['delivered', 'pending', 'failed']).describe('`failed`: there is no further attempt.'),
     attempts: z.int(),
     lastError: z.string().nullable(),
     createdAt: instantOut(),
     deliveredAt: instantOut().nullable(),
-    nextAttemptAt: instantOut().nullable().describe('Null after the delivery.'),
+    nextAttemptAt: instantOut().nullable().describe('Null unless the delivery is pending.'),
   })
   .meta({ id: 'WebhookDelivery' })
 
 type WebhookDelivery = z.infer<typeof deliverySchema>
 
 const columns = `id, event_id AS "eventId", type, payload AS data,
-  CASE WHEN delivered_at IS NULL THEN 'pending' ELSE 'delivered' END AS status, attempt AS attempts,
+  CASE WHEN delivered_at IS NOT NULL THEN 'delivered' WHEN failed_at IS NOT NULL THEN 'failed' ELSE 'pending' END AS status, attempt AS attempts,
   last_error AS "lastError", created_at AS "createdAt", delivered_at AS "deliveredAt",
-  CASE WHEN delivered_at IS NULL THEN next_attempt_at END AS "nextAttemptAt"`
+  CASE WHEN delivered_at IS NULL AND failed_at IS NULL THEN next_attempt_at END AS "nextAttemptAt"`
 
-/** The deliveries of a webhook of the last three days, newest first (`webhook:manage`). Throws 404. */
+/** The deliveries of a webhook of the last seven days, newest first (`webhook:manage`). Throws 404. */
 export const listDeliveries = (
   ctx: FleetContext,
   { page, ...webhook }: WebhookReference & { page: PageRequest },
@@ -94,7 +94,8 @@ export async function redeliver(
     await endHold(connection, webhook)
     const [delivery] = await queryEntities<WebhookDelivery>(
       connection,
-      `UPDATE webhook_delivery SET delivered_at = NULL, attempt = 0, next_attempt_at = now(), last_error = NULL
+      `UPDATE webhook_delivery SET delivered_at = NULL, failed_at = NULL, attempt = 0, first_attempt_at = NULL,
+         next_attempt_at = now(), last_error = NULL
        WHERE organization_id = $organizationId AND webhook_id = $webhookId AND id = $deliveryId RETURNING ${columns}`,
       { ...webhook, deliveryId },
     )
@@ -106,7 +107,7 @@ export async function redeliver(
 }
 
 /**
- * Lets the next attempt of a webhook without a confirmation begin at once, since a person asked for it. Locks the webhook, so
+ * Lets the next attempt of a webhook that rests begin at once, since a person asked for it. Locks the webhook, so
  * that it is not disabled or deleted before the commit. Throws 404, and 409 `webhook_disabled`.
  */
 async function endHold(connection: Connection, { organizationId, webhookId }: WebhookReference): Promise<void> {

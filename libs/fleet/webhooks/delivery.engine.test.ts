@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { reachableAddresses } from '#core/public-address'
 import { Secret } from '#core/secret'
@@ -12,7 +13,9 @@ import { createTestDatabase, type TestDatabase } from '#test/database'
 import { failFor } from '#test/failing-organization'
 import { testTls } from '#test/tls'
 import { until } from '#test/until'
-import { relayEvents, retryDelaysMs } from './delivery.ts'
+import { findPython, verifyInPython } from '#test/webhooks-in-python'
+import { pruneWebhooks, relayEvents } from './delivery.ts'
+import { retryDelaysMs, retryPeriodMs } from './retry-schedule.ts'
 import { createWebhookRounds } from './rounds.ts'
 import { createWebhookSender, signWebhook, type WebhookSender } from './sender.ts'
 import { webhookSecretPlace } from './webhooks.ts'
@@ -24,7 +27,10 @@ const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 let database: TestDatabase
 let pool: OwnedPool
 let receiver: Server
-let answerWith: { status: number; headers?: Record<string, string> }
+type Answer = { status: number; headers?: Record<string, string> }
+let answerWith: Answer
+/** The answers of single paths. */
+let answers: Record<string, Answer>
 let received: Received[]
 let nowMs: number
 
@@ -36,7 +42,8 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() })
-      response.writeHead(answerWith.status, answerWith.headers).end('thanks')
+      const { status, headers } = answers[request.url ?? ''] ?? answerWith
+      response.writeHead(status, headers).end('thanks')
     })
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -51,6 +58,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   answerWith = { status: 204 }
+  answers = {}
   received = []
   // Ahead of the database's clock, so that every new delivery is due however long a test takes.
   nowMs = Date.now() + 600_000
@@ -83,7 +91,8 @@ const happen = (organizationId: string, type: 'device.created' | 'device.deleted
 const raise = (error: unknown) => {
   throw error
 }
-const roundsOf = (sender: WebhookSender) => createWebhookRounds({ pool, keyring, sender, clock: () => nowMs }, raise)
+const roundsOf = (sender: WebhookSender) =>
+  createWebhookRounds({ pool, keyring, sender, clock: () => nowMs, random: () => 0.5 }, raise)
 
 async function work(through = sender): Promise<void> {
   const rounds = roundsOf(through)
@@ -92,26 +101,37 @@ async function work(through = sender): Promise<void> {
 
 const stateOf = async (webhookId: string) => {
   const { rows } = await pool.query(
-    'SELECT disabled_at, disabled_reason, (SELECT count(*)::int FROM webhook_delivery WHERE delivered_at IS NULL) AS waiting FROM webhook WHERE id = $1',
+    'SELECT disabled_at, disabled_reason, (SELECT count(*)::int FROM webhook_delivery WHERE delivered_at IS NULL AND failed_at IS NULL) AS waiting FROM webhook WHERE id = $1',
     [webhookId],
   )
   return rows[0]
 }
 
+const failedDeliveries = async (webhookId: string) => {
+  const { rows } = await pool.query(
+    'SELECT count(*)::int AS failed FROM webhook_delivery WHERE webhook_id = $1 AND failed_at IS NOT NULL',
+    [webhookId],
+  )
+  return rows[0]?.failed
+}
+
 describe('signWebhook', () => {
   test('returns the signature of the Standard Webhooks reference vector', () => {
-    const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampS: 1_614_265_330, secret, url: '' }
-    expect(signWebhook({ ...message, body: '{"test": 2432232314}' })).toBe(
-      'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
-    )
+    const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampS: 1_614_265_330, body: '{"test": 2432232314}' }
+    expect(signWebhook(message, secret)).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 })
+
+const hourMs = 3_600_000
+/** The delays of a series of attempts, of which all fail. */
+const delaysMs = [...retryDelaysMs, ...Array.from({ length: 7 }, () => 8 * hourMs)]
+delaysMs.push(retryPeriodMs - delaysMs.reduce((sum, ms) => sum + ms))
 
 describe('a webhook whose receiver has not accepted a delivery', () => {
   const refusing = (sent: string[]): WebhookSender => ({
     send: async ({ id }) => {
       sent.push(id)
-      return { delivered: false, reason: 'the receiver responded with 404', gone: false }
+      return { delivered: false, reason: 'the receiver responded with 404', status: 404 }
     },
     close: async () => {},
   })
@@ -122,13 +142,13 @@ describe('a webhook whose receiver has not accepted a delivery', () => {
     const sent: string[] = []
     await work(refusing(sent))
     expect(sent).toHaveLength(1)
-    for (const delayMs of retryDelaysMs) {
+    for (const delayMs of delaysMs) {
       nowMs += delayMs - 1
       await work(refusing(sent))
       nowMs += 1
       await work(refusing(sent))
     }
-    expect(sent).toHaveLength(1 + retryDelaysMs.length)
+    expect(sent).toHaveLength(1 + delaysMs.length)
     expect(await stateOf(id)).toMatchObject({ disabled_at: expect.any(Date), waiting: 0 })
   })
 
@@ -162,10 +182,8 @@ describe('webhook rounds', () => {
       organizationId,
       data: { deviceId: 'a' },
     })
-    const id = String(headers['webhook-id'])
-    const timestampS = Number(headers['webhook-timestamp'])
-    expect(timestampS).toBe(Math.floor(nowMs / 1000))
-    expect(headers['webhook-signature']).toBe(signWebhook({ id, timestampS, body, secret, url: '' }))
+    expect(Number(headers['webhook-timestamp'])).toBe(Math.floor(nowMs / 1000))
+    expect(String(headers['webhook-signature'])).toMatch(/^v1,[^ ]+$/)
     expect((await pool.query('SELECT 1 FROM outbox_event')).rowCount).toBe(0)
   })
 
@@ -177,21 +195,21 @@ describe('webhook rounds', () => {
     expect(received).toHaveLength(20)
   })
 
-  test('retries with growing delays and the same id, and disables the webhook after a day', async () => {
+  test('retries with growing delays and the same id, and disables the webhook after three days', async () => {
     const { id, organizationId } = await newWebhook()
     answerWith = { status: 500 }
     await happen(organizationId)
     const startedMs = nowMs
-    for (const delayMs of retryDelaysMs) {
+    for (const delayMs of delaysMs) {
       await work()
       nowMs += delayMs - 1
       await work()
       nowMs += 1
     }
-    expect(received).toHaveLength(retryDelaysMs.length)
+    expect(received).toHaveLength(delaysMs.length)
     expect((await stateOf(id)).disabled_at).toBeNull()
     await work()
-    expect(nowMs - startedMs).toBeGreaterThan(23 * 3_600_000)
+    expect(nowMs - startedMs).toBe(72 * hourMs)
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(await stateOf(id)).toMatchObject({
       disabled_at: new Date(nowMs),
@@ -202,7 +220,31 @@ describe('webhook rounds', () => {
     expect(rows).toEqual([{ actor: 'system', action: 'webhook.disabled' }])
     await happen(organizationId)
     await work()
-    expect(received).toHaveLength(retryDelaysMs.length + 1)
+    expect(received).toHaveLength(delaysMs.length + 1)
+    // Its deliveries remain for some days, and can be sent again.
+    expect(await failedDeliveries(id)).toBe(1)
+    await pruneWebhooks({ pool, clock: () => nowMs + 3 * 24 * hourMs })
+    expect(await failedDeliveries(id)).toBe(1)
+    await pruneWebhooks({ pool, clock: () => nowMs + 5 * 24 * hourMs })
+    expect(await failedDeliveries(id)).toBe(0)
+  })
+
+  test('gives one event up after three days if the receiver accepts others', async () => {
+    const { id, organizationId } = await newWebhook()
+    answerWith = { status: 500 }
+    await happen(organizationId)
+    await work()
+    nowMs += hourMs
+    answerWith = { status: 204 }
+    await happen(organizationId)
+    await pool.query(`UPDATE webhook_delivery SET next_attempt_at = 'infinity' WHERE webhook_id = $1`, [id])
+    await work()
+    answerWith = { status: 500 }
+    nowMs += retryPeriodMs
+    await pool.query('UPDATE webhook_delivery SET next_attempt_at = now() WHERE webhook_id = $1', [id])
+    await work()
+    expect(await failedDeliveries(id)).toBe(1)
+    expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 0 })
   })
 
   test('410 disables the webhook at once', async () => {
@@ -211,6 +253,79 @@ describe('webhook rounds', () => {
     await happen(organizationId)
     await work()
     expect((await stateOf(id)).disabled_at).not.toBeNull()
+  })
+
+  test.each([408, 429, 500, 503])('obeys Retry-After of %i', async (status) => {
+    const { id, organizationId } = await newWebhook()
+    answerWith = { status, headers: { 'retry-after': new Date(nowMs + 90_000).toUTCString() } }
+    await happen(organizationId)
+    await work()
+    answerWith = { status: 204 }
+    // A date has no milliseconds.
+    nowMs += 88_000
+    await work()
+    expect(await stateOf(id)).toMatchObject({ waiting: 1 })
+    nowMs += 2_000
+    await work()
+    expect(await stateOf(id)).toMatchObject({ waiting: 0 })
+    expect(received).toHaveLength(2)
+  })
+
+  test.each([429, 502, 503, 504])('%i slows down one webhook, and none of the same organization', async (status) => {
+    const slow = await newWebhook(receiverUrl('/slow'))
+    const { organizationId } = await newWebhook(receiverUrl('/other'), slow.organizationId)
+    answers['/slow'] = { status, headers: { 'retry-after': '60' } }
+    const paths = () => received.map(({ path }) => path).sort()
+    await happen(organizationId)
+    await work()
+    for (let event = 0; event < 3; event++) await happen(organizationId)
+    nowMs += 59_999
+    await work()
+    expect(paths()).toEqual(['/other', '/other', '/other', '/other', '/slow'])
+    // One event tells whether the receiver has recovered.
+    nowMs += 1
+    await work()
+    expect(paths().filter((path) => path === '/slow')).toHaveLength(2)
+    expect(await stateOf(slow.id)).toMatchObject({ disabled_at: null, waiting: 4 })
+    answers['/slow'] = { status: 204 }
+    nowMs += 60_000
+    await work()
+    expect(paths().filter((path) => path === '/slow')).toHaveLength(6)
+    expect(await stateOf(slow.id)).toMatchObject({ waiting: 0 })
+  })
+
+  test('attempts that were in progress together slow a webhook down once, and do not end it', async () => {
+    const { id, organizationId } = await newWebhook()
+    for (let event = 0; event < 8; event++) await happen(organizationId)
+    const ends: ((overloaded: boolean) => void)[] = []
+    const rounds = roundsOf({
+      send: () =>
+        new Promise((resolve) =>
+          ends.push((overloaded) =>
+            resolve(overloaded ? { delivered: false, reason: 'overloaded', status: 503 } : { delivered: true }),
+          ),
+        ),
+      close: async () => {},
+    })
+    await rounds.next()
+    nowMs += 1_000
+    for (const [index, end] of ends.entries()) end(index < 4)
+    await rounds.settle()
+    const { rows } = await pool.query('SELECT failures, held_until FROM webhook WHERE id = $1', [id])
+    expect(rows).toEqual([{ failures: 1, held_until: new Date(nowMs + 5_000) }])
+    expect(await stateOf(id)).toMatchObject({ waiting: 4 })
+  })
+
+  test('an overloaded receiver is disabled after three days, however many events occur', async () => {
+    const { id, organizationId } = await newWebhook()
+    answerWith = { status: 503 }
+    for (let attempt = 0; attempt <= delaysMs.length; attempt++) {
+      await happen(organizationId)
+      await work()
+      nowMs += delaysMs[attempt] ?? 0
+    }
+    expect(received).toHaveLength(delaysMs.length + 1)
+    expect(await stateOf(id)).toMatchObject({ disabled_at: new Date(nowMs), waiting: 0 })
   })
 
   test('does not follow redirects', async () => {
@@ -240,13 +355,13 @@ describe('webhook rounds', () => {
     for (let more = 0; more < 40; more++) await newWebhook(receiverUrl('/silent'), silent.organizationId)
     for (let more = 0; more < 30; more++) await happen(silent.organizationId)
     const { organizationId } = await newWebhook(receiverUrl('/lively'))
-    const answers: (() => void)[] = []
+    const ends: (() => void)[] = []
     const sent: string[] = []
     const rounds = roundsOf({
       send: ({ url }) => {
         sent.push(new URL(url).pathname)
         if (url.endsWith('/lively')) return Promise.resolve({ delivered: true })
-        return new Promise((resolve) => answers.push(() => resolve({ delivered: true })))
+        return new Promise((resolve) => ends.push(() => resolve({ delivered: true })))
       },
       close: async () => {},
     })
@@ -254,14 +369,14 @@ describe('webhook rounds', () => {
     await happen(organizationId)
     await rounds.next()
     await until('the delivery to the other organization', async () => sent.includes('/lively'))
-    await until('16 attempts', async () => answers.length === 16)
+    await until('16 attempts', async () => ends.length === 16)
     expect(await rounds.next()).toBe(0)
-    for (const answer of answers.splice(0)) answer()
+    for (const answer of ends.splice(0)) answer()
     await rounds.settle()
     await rounds.next()
-    await until('16 further attempts', async () => answers.length === 16)
+    await until('16 further attempts', async () => ends.length === 16)
     expect(sent.filter((path) => path === '/lively')).toHaveLength(1)
-    for (const answer of answers) answer()
+    for (const answer of ends) answer()
     await rounds.settle()
   })
 
@@ -323,8 +438,7 @@ describe('webhook rounds', () => {
     await work()
     expect(received).toEqual([])
     expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 1 })
-    nowMs += retryDelaysMs.reduce((sum, ms) => sum + ms)
-    await pool.query('UPDATE webhook_delivery SET attempt = $1 WHERE webhook_id = $2', [retryDelaysMs.length, id])
+    nowMs += retryPeriodMs
     await work()
     expect(await stateOf(id)).toMatchObject({ disabled_reason: expect.stringContaining('could not be signed') })
   })
@@ -334,5 +448,76 @@ describe('webhook rounds', () => {
     await happen(organizationId)
     await work()
     expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 1 })
+  })
+})
+
+describe('standardwebhooks', () => {
+  const oldSecret = `whsec_${Buffer.from('an old secret for this test only').toString('base64')}`
+
+  const keepOldSecret = async ({ id, organizationId }: { id: string; organizationId: string }, untilMs: number) => {
+    const sealed = (await dataKeyOf(pool, keyring, organizationId)).seal(oldSecret, webhookSecretPlace(id))
+    const values = [id, sealed, new Date(untilMs)]
+    await pool.query('UPDATE webhook SET old_sealed_secret = $2, old_secret_expires_at = $3 WHERE id = $1', values)
+  }
+
+  /** Verifies the last received request as its receiver would. */
+  const verify = (by: string) => {
+    const { headers, body } = received.at(-1) ?? { headers: {}, body: '' }
+    return new Webhook(by).verify(body, headers as Record<string, string>)
+  }
+
+  test('verifies a delivery, and no changed one', async () => {
+    nowMs = Date.now() + 10_000
+    const { organizationId } = await newWebhook()
+    await happen(organizationId)
+    await work()
+    expect(verify(secret)).toMatchObject({ type: 'device.created', organizationId })
+    expect(() => verify(oldSecret)).toThrow('No matching signature found')
+    const last = received.at(-1)
+    if (last) last.body = last.body.replace('device.created', 'device.deleted')
+    expect(() => verify(secret)).toThrow('No matching signature found')
+  })
+
+  test('in Python, verifies a delivery with either secret', async ({ skip }) => {
+    nowMs = Date.now() + 10_000
+    const { id, organizationId } = await newWebhook()
+    await keepOldSecret({ id, organizationId }, nowMs + 60_000)
+    await happen(organizationId)
+    await work()
+    const python = findPython()
+    if (!python) return skip('Python is not installed')
+    const verified = await verifyInPython(python, {
+      body: String(received.at(-1)?.body),
+      headers: received.at(-1)?.headers ?? {},
+      secrets: [secret, oldSecret, `whsec_${Buffer.from('a secret that did not sign').toString('base64')}`],
+    })
+    if (verified === undefined) return skip('standardwebhooks is not installed for Python (.ci/run installs it)')
+    expect(verified).toEqual(['device.created', 'device.created', 'WebhookVerificationError'])
+  })
+
+  test('verifies with either secret during a rotation, the new one first, and then only with the new one', async () => {
+    nowMs = Date.now() + 10_000
+    const { id, organizationId } = await newWebhook()
+    await keepOldSecret({ id, organizationId }, nowMs + 60_000)
+    await happen(organizationId)
+    await work()
+    for (const either of [secret, oldSecret]) expect(verify(either)).toMatchObject({ type: 'device.created' })
+    const [last] = received
+    const [first] = String(last?.headers['webhook-signature']).split(' ')
+    const sent = {
+      id: String(last?.headers['webhook-id']),
+      timestampS: Number(last?.headers['webhook-timestamp']),
+      body: String(last?.body),
+    }
+    expect(first).toBe(signWebhook(sent, secret))
+    nowMs += 60_000
+    await happen(organizationId)
+    await work()
+    expect(String(received.at(-1)?.headers['webhook-signature'])).toMatch(/^v1,[^ ]+$/)
+    expect(verify(secret)).toMatchObject({ type: 'device.created' })
+    expect(() => verify(oldSecret)).toThrow('No matching signature found')
+    await pruneWebhooks({ pool, clock: () => nowMs })
+    const { rows } = await pool.query('SELECT old_sealed_secret FROM webhook WHERE id = $1', [id])
+    expect(rows).toEqual([{ old_sealed_secret: null }])
   })
 })

@@ -1,50 +1,17 @@
-import type { Clock } from '#core/clock'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
-import { auditSystem } from '#fleet/audit/record'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
-import type { Keyring } from '#fleet/crypto/keyring'
-import type { WebhookOutcome, WebhookSender } from '#fleet/webhooks/sender'
+import type { DueDelivery, WebhookWorker } from '#fleet/webhooks/due-delivery'
+import type { PostOutcome } from '#fleet/webhooks/guarded-post'
+import { storeDelivered, storeFailure } from '#fleet/webhooks/outcome'
 import { webhookSecretPlace } from '#fleet/webhooks/webhooks'
 import { deleteInChunks } from '#postgres/delete-in-chunks'
-import { type Pool, type Queryable, transaction } from '#postgres/pool'
-
-export type WebhookWorker = { pool: Pool; keyring: Keyring; sender: WebhookSender; clock: Clock }
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-
-/** The delay after each failed attempt. After the last one, a day after the first, the webhook is disabled. */
-export const retryDelaysMs: readonly number[] = [
-  5_000,
-  30_000,
-  2 * minuteMs,
-  10 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-  2 * hourMs,
-  4 * hourMs,
-  8 * hourMs,
-  8 * hourMs,
-]
+import type { Pool } from '#postgres/pool'
 
 const deliveriesAtOnce = 1_000
 const relayTurnMs = 100
 const relayMs = 500
-const retentionDays = 3
-
-/** The delivery of one event to one webhook, claimed for an attempt. */
-export type DueDelivery = {
-  id: string
-  organizationId: string
-  webhookId: string
-  eventId: string
-  type: string
-  data: Record<string, unknown>
-  attempt: number
-  createdAt: string
-  url: string
-  sealedSecret: Buffer
-}
+/** Longer than an event is retried, so that a person can see the outcome for some days. */
+const retentionMs = 7 * 24 * 60 * 60_000
 
 /**
  * Creates a delivery for each event and subscribed webhook, and deletes the events, organization by organization. Stops after
@@ -101,92 +68,42 @@ async function relaySome(pool: Pool, organizationId: string): Promise<{ changes:
 /** Sends a claimed delivery once and stores the outcome. */
 export async function attemptDelivery(worker: WebhookWorker, delivery: DueDelivery): Promise<void> {
   const { pool, clock } = worker
+  const startedMs = clock()
   const outcome = await send(worker, delivery)
-  if (outcome.delivered) return markDelivered(pool, delivery.id, clock())
-  const delayMs = outcome.gone ? undefined : retryDelaysMs[delivery.attempt - 1]
-  const canHold = delayMs !== undefined && (await holdUnconfirmed(worker, delivery))
-  if (delayMs === undefined || !canHold) return disable(worker, delivery, outcome)
-  await pool.query('UPDATE webhook_delivery SET next_attempt_at = $2, last_error = $3 WHERE id = $1', [
-    delivery.id,
-    new Date(clock() + delayMs),
-    outcome.reason,
-  ])
+  if (outcome.delivered) return storeDelivered(pool, delivery, { startedMs, nowMs: clock() })
+  await storeFailure(worker, delivery, { failure: outcome, startedMs })
 }
 
-async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: DueDelivery): Promise<WebhookOutcome> {
-  const { organizationId, webhookId, type, data } = delivery
+async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: DueDelivery): Promise<PostOutcome> {
+  const { organizationId, webhookId, type, data, sealedSecrets } = delivery
   const key = await dataKeyOf(pool, keyring, organizationId)
-  let secret: string
+  let secrets: string[]
   try {
-    secret = key.open(delivery.sealedSecret, webhookSecretPlace(webhookId))
+    secrets = sealedSecrets.map((sealed) => key.open(sealed, webhookSecretPlace(webhookId)))
   } catch {
-    return { delivered: false, reason: 'the event could not be signed', gone: false }
+    return { delivered: false, reason: 'the event could not be signed' }
   }
   return sender.send({
     id: delivery.eventId,
     url: delivery.url,
-    secret,
+    secrets,
     timestampS: Math.floor(clock() / 1000),
     body: JSON.stringify({ type, timestamp: delivery.createdAt, organizationId, data }),
   })
 }
 
-const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promise<void> => {
-  await pool.query(
-    `WITH delivered AS (
-       UPDATE webhook_delivery SET delivered_at = $2, last_error = NULL WHERE id = $1 RETURNING webhook_id
-     )
-     UPDATE webhook SET confirmed_at = $2, failures = 0, held_until = NULL FROM delivered
-     WHERE webhook.id = delivered.webhook_id AND webhook.confirmed_at IS NULL`,
-    [id, new Date(nowMs)],
+/** Deletes the deliveries of events that are older than seven days, and the earlier secrets that sign no more. Returns how many. */
+export async function pruneWebhooks({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> {
+  const { rowCount } = await pool.query(
+    'UPDATE webhook SET old_sealed_secret = NULL, old_secret_expires_at = NULL WHERE old_secret_expires_at <= $1',
+    [new Date(clock())],
   )
-}
-
-/**
- * After a failed attempt, lets a webhook whose receiver never accepted a delivery rest, longer each time, whichever delivery it
- * was. Returns false when all attempts are used up.
- */
-async function holdUnconfirmed({ pool, clock }: WebhookWorker, { webhookId }: DueDelivery): Promise<boolean> {
-  const { rows } = await pool.query<{ failures: number }>(
-    `UPDATE webhook SET failures = failures + 1,
-       held_until = $2::timestamptz + make_interval(secs => coalesce(($3::int[])[failures + 1], 0) / 1000.0)
-     WHERE id = $1 AND confirmed_at IS NULL RETURNING failures`,
-    [webhookId, new Date(clock()), retryDelaysMs],
-  )
-  return (rows[0]?.failures ?? 0) <= retryDelaysMs.length
-}
-
-/** Disables a webhook: deletes its pending deliveries, and records the reason with the webhook and in the audit log. */
-async function disable(
-  { pool, clock }: WebhookWorker,
-  { organizationId, webhookId }: DueDelivery,
-  { reason, gone }: Extract<WebhookOutcome, { delivered: false }>,
-): Promise<void> {
-  const disabledReason = gone
-    ? 'The receiver responded with 410 Gone.'
-    : `All attempts of one day failed. Last error: ${reason}.`
-  await transaction(pool, async (connection) => {
-    const { rowCount } = await connection.query(
-      'UPDATE webhook SET disabled_at = $2, disabled_reason = $3 WHERE id = $1 AND disabled_at IS NULL',
-      [webhookId, new Date(clock()), disabledReason],
-    )
-    if (!rowCount) return
-    await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhookId])
-    await auditSystem(connection, {
-      organizationId,
-      action: 'webhook.disabled',
-      subjectId: webhookId,
-      detail: { reason: disabledReason },
-    })
-  })
-}
-
-/** Deletes completed deliveries after three days. Returns how many. */
-export const pruneWebhookDeliveries = ({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> =>
-  deleteInChunks(pool, [
+  const deleted = await deleteInChunks(pool, [
     {
       table: 'webhook_delivery',
-      where: 'delivered_at IS NOT NULL AND created_at < $1',
-      values: [new Date(clock() - retentionDays * 24 * hourMs)],
+      where: '(delivered_at IS NOT NULL OR failed_at IS NOT NULL) AND created_at < $1',
+      values: [new Date(clock() - retentionMs)],
     },
   ])
+  return deleted + (rowCount ?? 0)
+}

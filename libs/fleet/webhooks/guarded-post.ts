@@ -13,8 +13,10 @@ export type GuardedPostOptions = {
 
 type PostedJson = { url: string; headers?: Record<string, string>; body: string }
 
-/** `reason` is short and does not quote the receiver. `status`: that of the response, if there was one. */
-export type PostOutcome = { delivered: true } | { delivered: false; reason: string; status?: number }
+/** `reason` is short and does not quote the receiver. `status` and `retryAfter`: those of the response, if there was one. */
+export type PostOutcome =
+  | { delivered: true }
+  | { delivered: false; reason: string; status?: number; retryAfter?: string | undefined }
 
 /** Posts JSON to URLs that callers of the API chose. */
 export type GuardedPost = { post(request: PostedJson): Promise<PostOutcome>; close(): Promise<void> }
@@ -55,7 +57,8 @@ export function createGuardedPost({
         answer.body.on('error', () => {}).destroy()
         const { statusCode: status } = answer
         if (status >= 200 && status < 300) return { delivered: true }
-        return { delivered: false, reason: `the receiver responded with ${status}`, status }
+        const retryAfter = [answer.headers['retry-after']].flat()[0]
+        return { delivered: false, reason: `the receiver responded with ${status}`, status, retryAfter }
       } catch (error) {
         return causes(error).some((cause) => cause instanceof RefusedAddress) ? refused : failed(error)
       }

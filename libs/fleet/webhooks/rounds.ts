@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFairRounds } from '#core/fair-rounds'
-import { attemptDelivery, type DueDelivery, relayEvents, type WebhookWorker } from '#fleet/webhooks/delivery'
+import { attemptDelivery, relayEvents } from '#fleet/webhooks/delivery'
+import type { DueDelivery, WebhookWorker } from '#fleet/webhooks/due-delivery'
 import { queryEntities, queryEntity } from '#postgres/entities'
 import { isStoreUnavailable } from '#postgres/errors'
 
@@ -60,10 +61,19 @@ export function createWebhookRounds(
 }
 
 /**
- * SQL condition that attempts can be made to `webhook` at the time $now. One whose receiver has never accepted a delivery rests
- * after each failed attempt, so that a URL of somebody else does not receive one attempt for each event.
+ * SQL condition that attempts can be made to `webhook` at the time $now. One whose receiver is overloaded, or has never accepted a
+ * delivery, rests after each failed attempt, so that it does not receive one attempt for each event.
  */
 const isOpenSql = 'webhook.disabled_at IS NULL AND (webhook.held_until IS NULL OR webhook.held_until <= $now)'
+
+const isPendingSql = 'delivered_at IS NULL AND failed_at IS NULL'
+
+/** How many attempts `webhook` may have at the same time. Until its receiver accepts one, one tells whether it does. */
+const attemptsAtOnceSql = `CASE WHEN webhook.confirmed_at IS NULL OR webhook.failures > 0 THEN 1 ELSE ${attemptsPerWebhook} END`
+
+/** The secrets that sign the deliveries of `webhook` at the time $now, the newest first. */
+const secretsSql = `CASE WHEN webhook.old_secret_expires_at > $now THEN ARRAY[webhook.sealed_secret, webhook.old_sealed_secret]
+  ELSE ARRAY[webhook.sealed_secret] END`
 
 /** Returns whether there are events or due deliveries. This costs much less than the statements that take them. */
 async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
@@ -72,7 +82,7 @@ async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
     `SELECT EXISTS (SELECT FROM outbox_event) OR EXISTS (
        SELECT FROM webhook CROSS JOIN LATERAL (
          SELECT FROM webhook_delivery
-         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $now
+         WHERE webhook_id = webhook.id AND ${isPendingSql} AND next_attempt_at <= $now
          LIMIT 1
        ) due
        WHERE ${isOpenSql}
@@ -92,24 +102,25 @@ async function claimDue({ pool, clock }: WebhookWorker, inProgress: readonly Due
     `WITH in_progress AS (
        SELECT * FROM unnest($organizations::uuid[], $webhooks::uuid[]) AS attempt (organization_id, webhook_id)
      ), waiting AS MATERIALIZED (
-       SELECT delivery.id, delivery.next_attempt_at, webhook.url, webhook.sealed_secret,
+       SELECT delivery.id, delivery.next_attempt_at, webhook.url, ${secretsSql} AS sealed_secrets,
          row_number() OVER (PARTITION BY webhook.organization_id ORDER BY delivery.next_attempt_at)
            + (SELECT count(*) FROM in_progress WHERE in_progress.organization_id = webhook.organization_id) AS place
        FROM webhook CROSS JOIN LATERAL (
          SELECT id, next_attempt_at FROM webhook_delivery
-         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $now
+         WHERE webhook_id = webhook.id AND ${isPendingSql} AND next_attempt_at <= $now
          ORDER BY next_attempt_at
-         LIMIT greatest(0, CASE WHEN webhook.confirmed_at IS NULL THEN 1 ELSE ${attemptsPerWebhook} END - (SELECT count(*) FROM in_progress WHERE webhook_id = webhook.id))
+         LIMIT greatest(0, ${attemptsAtOnceSql} - (SELECT count(*) FROM in_progress WHERE webhook_id = webhook.id))
          FOR UPDATE SKIP LOCKED
        ) delivery
        WHERE ${isOpenSql}
      ), due AS MATERIALIZED (
        SELECT * FROM waiting WHERE place <= ${attemptsPerOrganization} ORDER BY place, next_attempt_at LIMIT $room
      )
-     UPDATE webhook_delivery d SET attempt = attempt + 1, next_attempt_at = $leaseEnd FROM due
+     UPDATE webhook_delivery d SET attempt = attempt + 1, first_attempt_at = coalesce(first_attempt_at, $now),
+       next_attempt_at = $leaseEnd FROM due
      WHERE d.id = due.id
      RETURNING d.id, d.organization_id AS "organizationId", d.webhook_id AS "webhookId", d.event_id AS "eventId", d.type,
-       d.payload AS data, d.attempt, d.created_at AS "createdAt", due.url, due.sealed_secret AS "sealedSecret"`,
+       d.payload AS data, d.attempt, d.created_at AS "createdAt", due.url, due.sealed_secrets AS "sealedSecrets", d.first_attempt_at AS "firstAttemptAt"`,
     {
       now: new Date(nowMs),
       leaseEnd: new Date(nowMs + leaseMs),

@@ -24,11 +24,14 @@ export const webhookSchema = z
       .describe('When the receiver accepted the first delivery. Null before; then a failed attempt delays all others.'),
     disabledAt: instantOut().nullable().describe('When the webhook was disabled; null while it is active.'),
     disabledReason: z.string().nullable(),
+    oldSecretExpiresAt: instantOut()
+      .nullable()
+      .describe('Until when the secret before the last rotation also signs deliveries. Null if it does not.'),
     createdAt: instantOut(),
   })
   .meta({ id: 'Webhook' })
 
-type Webhook = z.infer<typeof webhookSchema>
+export type Webhook = z.infer<typeof webhookSchema>
 
 export type WebhookReference = { organizationId: string; webhookId: string }
 
@@ -36,8 +39,10 @@ export type WebhookReference = { organizationId: string; webhookId: string }
 export const webhookAccess = ({ organizationId, webhookId }: WebhookReference) =>
   ({ scope: 'webhook:manage', noun: 'webhook', organizationId, id: webhookId }) as const
 
-const columns = `id, url, events, description, confirmed_at AS "confirmedAt", disabled_at AS "disabledAt",
-  disabled_reason AS "disabledReason", created_at AS "createdAt"`
+/** The columns of a `Webhook`, for SELECT and RETURNING. */
+export const webhookColumns = `id, url, events, description, confirmed_at AS "confirmedAt", disabled_at AS "disabledAt",
+  disabled_reason AS "disabledReason",
+  CASE WHEN old_secret_expires_at > now() THEN old_secret_expires_at END AS "oldSecretExpiresAt", created_at AS "createdAt"`
 
 type NewWebhook = {
   organizationId: string
@@ -51,6 +56,8 @@ type NewWebhook = {
 /** The place to which the encrypted signing secret of a webhook is bound. */
 export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
+export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
 /**
  * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. Throws
  * 400 `url_refused` for a URL that deliveries could not reach, and 409 `limit_reached`.
@@ -63,14 +70,14 @@ export const createWebhook = (
     const refusal = refusalOfUrl(url, reachable)
     if (refusal) throw badRequest(refusal, [{ pointer: '/url', code: 'url_refused', detail: refusal }])
     const id = newId()
-    const secret = `whsec_${randomBytes(32).toString('base64')}`
+    const secret = newWebhookSecret()
     const key = await dataKeyOf(connection, ctx.keyring, organizationId)
     const sealedSecret = key.seal(secret, webhookSecretPlace(id))
     const webhook = await queryEntity<Webhook>(
       connection,
       `INSERT INTO webhook (id, organization_id, url, events, description, sealed_secret, created_at)
        VALUES ($id, $organizationId, $url, $events, $description, $sealedSecret, uuid_extract_timestamp($id))
-       RETURNING ${columns}`,
+       RETURNING ${webhookColumns}`,
       { id, organizationId, url, events, description, sealedSecret },
     )
     // The URL is not recorded, because its path is often a secret of the receiver.
@@ -87,7 +94,7 @@ export const listWebhooks = (
   inOrganization(ctx, { scope: 'webhook:manage', organizationId }, (connection) =>
     queryPage(
       connection,
-      `SELECT ${columns} FROM webhook
+      `SELECT ${webhookColumns} FROM webhook
        WHERE organization_id = $organizationId AND ($after::uuid IS NULL OR id < $after) ORDER BY id DESC LIMIT $limit`,
       { organizationId },
       page,
@@ -113,13 +120,17 @@ export const changeWebhook = (ctx: FleetContext, change: WebhookChange): Promise
          disabled_reason = CASE WHEN $enabled THEN NULL
            WHEN NOT $enabled THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END,
          failures = CASE WHEN $enabled THEN 0 ELSE failures END,
+         failing_since = CASE WHEN $enabled THEN NULL ELSE failing_since END,
          held_until = CASE WHEN $enabled THEN NULL ELSE held_until END
-       WHERE organization_id = $organizationId AND id = $webhookId RETURNING ${columns}`,
+       WHERE organization_id = $organizationId AND id = $webhookId RETURNING ${webhookColumns}`,
       { organizationId, webhookId, events, describes: description !== undefined, description, enabled },
     )
     if (!webhook) throw notFound('webhook', webhookId)
     if (enabled === false)
-      await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhookId])
+      await connection.query(
+        'DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL AND failed_at IS NULL',
+        [webhookId],
+      )
     await auditObject(ctx, connection, 'webhook.changed', webhookAccess(change))
     return webhook
   })

@@ -22,7 +22,7 @@ export const webhookDeliveryRoutes: Route[] = [
     path: '/orgs/:orgId/webhooks/:id/deliveries',
     summary: 'List deliveries of a webhook',
     description:
-      'Completed deliveries are kept for three days. When a webhook is disabled, its pending deliveries are deleted.',
+      'Deliveries are listed for seven days. When the service disables a webhook, its pending deliveries become `failed` and can be sent again. When a person disables it, they are deleted.',
     tag,
     access: 'webhook:manage',
     params: webhookParams,

@@ -11,6 +11,16 @@ afterAll(() => api.close())
 
 const json = { url: 'https://hooks.example.com/in?a=1', events: ['device.created', 'device.created', 'job.finished'] }
 
+/** An organization with a webhook, which has a path. */
+async function newWebhook() {
+  const { id, key } = await api.newOrganization()
+  const { body: webhook } = await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json })
+  return { id, key, webhook, path: `/orgs/${id}/webhooks/${webhook.id}` }
+}
+
+const listOf = async (token: string, path: string) =>
+  (await api.call('GET', path.slice(0, path.lastIndexOf('/')), { token })).body.items
+
 describe('POST /orgs/:orgId/webhooks', () => {
   test('201 returns the signing secret, which no later response and no table contains', async () => {
     const { id, key } = await api.newOrganization()
@@ -69,6 +79,82 @@ describe('POST /orgs/:orgId/webhooks', () => {
     const post = () => api.call('POST', `/orgs/${id}/webhooks`, { token: key, json, headers })
     expect((await post()).status).toBe(201)
     expect(await post()).toMatchObject({ status: 409, body: { code: 'already_issued' } })
+  })
+})
+
+describe('POST /orgs/:orgId/webhooks/:id/rotate-secret', () => {
+  test('201 returns a new secret, and the list says until when the old one signs', async () => {
+    const { path, key, webhook } = await newWebhook()
+    const startedMs = Date.now()
+    const rotated = await api.call('POST', `${path}/rotate-secret`, { token: key, json: {} })
+    expect(rotated.status).toBe(201)
+    const { secret, ...shown } = rotated.body
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(secret).not.toBe(webhook.secret)
+    const expiresInMs = Date.parse(shown.oldSecretExpiresAt) - startedMs
+    expect(Math.round(expiresInMs / 3_600_000)).toBe(24)
+    expect(await listOf(key, path)).toEqual([shown])
+  })
+
+  test('201 without a grace period ends the old secret at once', async () => {
+    const { path, key } = await newWebhook()
+    const json = { oldSecretExpiresInMinutes: 0 }
+    const rotated = await api.call('POST', `${path}/rotate-secret`, { token: key, json })
+    expect(rotated).toMatchObject({ status: 201, body: { oldSecretExpiresAt: null } })
+  })
+
+  test('the audit log has the rotation without a secret', async () => {
+    const { id, path, key } = await newWebhook()
+    const { body } = await api.call('POST', `${path}/rotate-secret`, { token: key, json: {} })
+    const audit = await api.call('GET', `/orgs/${id}/audit?action=webhook.secret_rotated`, { token: key })
+    expect(audit.body.items).toMatchObject([
+      { subjectId: body.id, detail: { oldSecretExpiresAt: body.oldSecretExpiresAt } },
+    ])
+    expect(JSON.stringify(audit.body)).not.toContain(body.secret)
+  })
+
+  test('400 for a grace period of more than a week', async () => {
+    const { path, key } = await newWebhook()
+    const json = { oldSecretExpiresInMinutes: 10_081 }
+    expect((await api.call('POST', `${path}/rotate-secret`, { token: key, json })).status).toBe(400)
+  })
+
+  test('403 without webhook:manage, 404 for another organization’s key and an unknown webhook', async () => {
+    const { id, path } = await newWebhook()
+    const operator = await api.newKey([id], 'operator')
+    const stranger = await api.newOrganization()
+    const rotate = (token: string, at = path) => api.call('POST', `${at}/rotate-secret`, { token, json: {} })
+    expect((await rotate(operator)).status).toBe(403)
+    expect((await rotate(stranger.key)).status).toBe(404)
+    expect((await rotate(stranger.key, `/orgs/${stranger.id}/webhooks/${path.split('/').at(-1)}`)).status).toBe(404)
+  })
+
+  test('409 already_issued for a repeated Idempotency-Key', async () => {
+    const { path, key } = await newWebhook()
+    const headers = { 'idempotency-key': randomUUID() }
+    const rotate = () => api.call('POST', `${path}/rotate-secret`, { token: key, json: {}, headers })
+    expect((await rotate()).status).toBe(201)
+    expect(await rotate()).toMatchObject({ status: 409, body: { code: 'already_issued' } })
+  })
+})
+
+describe('DELETE /orgs/:orgId/webhooks/:id/old-secret', () => {
+  test('204 ends the old secret early, also if there is none any more', async () => {
+    const { path, key } = await newWebhook()
+    await api.call('POST', `${path}/rotate-secret`, { token: key, json: {} })
+    expect((await api.call('DELETE', `${path}/old-secret`, { token: key })).status).toBe(204)
+    expect(await listOf(key, path)).toMatchObject([{ oldSecretExpiresAt: null }])
+    expect((await api.call('DELETE', `${path}/old-secret`, { token: key })).status).toBe(204)
+  })
+
+  test('403 without webhook:manage, 404 for another organization’s key and an unknown webhook', async () => {
+    const { id, path } = await newWebhook()
+    const operator = await api.newKey([id], 'operator')
+    const stranger = await api.newOrganization()
+    expect((await api.call('DELETE', `${path}/old-secret`, { token: operator })).status).toBe(403)
+    expect((await api.call('DELETE', `${path}/old-secret`, { token: stranger.key })).status).toBe(404)
+    const foreign = `/orgs/${stranger.id}/webhooks/${path.split('/').at(-1)}/old-secret`
+    expect((await api.call('DELETE', foreign, { token: stranger.key })).status).toBe(404)
   })
 })
 

@@ -8,6 +8,7 @@ import { Icon } from '../../components/icon.tsx'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
 import { ExpiryField, expiresAtOf, expiryText } from './expiry.tsx'
+import { GraceField } from './grace-field.tsx'
 import { RevealedSecret } from './revealed-secret.tsx'
 import { type Role, RoleField, roleLabel } from './role-field.tsx'
 import { List, SectionHead } from './section.tsx'
@@ -126,13 +127,6 @@ function CreateDialog({ path, onClose, onCreated }: CreateProps) {
   )
 }
 
-const graces = [
-  { minutes: 0, label: 'At once' },
-  { minutes: 60, label: 'After 1 hour' },
-  { minutes: 1_440, label: 'After 1 day' },
-  { minutes: 10_080, label: 'After 7 days' },
-]
-
 function RotateDialog({ path, apiKey, onClose, onCreated }: CreateProps & { apiKey: ApiKey }) {
   const fields = useRef<HTMLDivElement>(null)
   const rotate = async () => {
@@ -143,16 +137,7 @@ function RotateDialog({ path, apiKey, onClose, onCreated }: CreateProps & { apiK
     <Dialog title={`Rotate the key ${apiKey.name}?`} submitLabel="Rotate" onClose={onClose} onSubmit={rotate}>
       <p>You get a new key with the same name and scopes.</p>
       <div ref={fields} class={css.fields}>
-        <label class="field">
-          <span>The old key stops working</span>
-          <select class="input" name="grace">
-            {graces.map(({ minutes, label }) => (
-              <option key={minutes} value={minutes} selected={minutes === 60}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <GraceField label="The old key stops working" minutes={60} />
       </div>
     </Dialog>
   )

@@ -60,6 +60,8 @@ export const actionWords: Readonly<Record<string, string>> = {
   'chat_channel.tested': 'sent a test message to the chat channel',
   'webhook.created': 'created the webhook',
   'webhook.changed': 'changed the webhook',
+  'webhook.secret_rotated': 'rotated the signing secret of the webhook',
+  'webhook.old_secret_ended': 'ended the old signing secret of the webhook',
   'webhook.deleted': 'deleted the webhook',
   'webhook.disabled': 'disabled the webhook',
   'webhook.tested': 'sent a test event to the webhook',

@@ -10,6 +10,7 @@ import { linkTo } from '../../state/url.ts'
 import { List } from './section.tsx'
 import css from './settings.module.css'
 import { WebhookState } from './webhook.tsx'
+import { WebhookSecret } from './webhook-secret.tsx'
 
 const refreshMs = 2_000
 
@@ -56,6 +57,7 @@ export function WebhookDeliveries({ org, hook, onChanged }: WebhookDeliveriesPro
       <p class={css.webhookLine}>
         <WebhookState disabled={isDisabled} /> <code class={css.long}>{hook.url}</code>
       </p>
+      <WebhookSecret path={path} hook={hook} onChanged={onChanged} />
       {hook.disabledReason ? <div class="notice">{hook.disabledReason}</div> : null}
       {isUnconfirmed && isWaiting && !isDisabled ? (
         <div class="notice">
@@ -68,7 +70,7 @@ export function WebhookDeliveries({ org, hook, onChanged }: WebhookDeliveriesPro
         caption="Deliveries"
         columns={columnsOf(!busy && !isDisabled, (id) => ask(`deliveries/${id}/redeliver`))}
         keyOf={({ id }) => id}
-        empty="No deliveries in the last three days"
+        empty="No deliveries in the last seven days"
       >
         <p>Send a test event to see whether your program receives it.</p>
       </List>
@@ -120,7 +122,7 @@ function Result({
         Delivered
       </span>
     )
-  if (attempts === 0 || !lastError) return <span class="status">◌ Sending</span>
+  if (status === 'pending' && (attempts === 0 || !lastError)) return <span class="status">◌ Sending</span>
   return (
     <>
       <span class="status">
@@ -130,7 +132,7 @@ function Result({
         Failed
       </span>
       <div class="hint">
-        {lastError}; next attempt {ago(nextAttemptAt)}
+        {lastError}; {nextAttemptAt ? `next attempt ${ago(nextAttemptAt)}` : 'given up'}
       </div>
     </>
   )
