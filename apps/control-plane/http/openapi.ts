@@ -4,6 +4,7 @@ import { exampleOf } from './openapi-examples.ts'
 import { operationIdOf, requestName, resultName } from './openapi-names.ts'
 import { jsonSchema } from './openapi-schemas.ts'
 import { type Tag, tagDescriptions } from './openapi-tags.ts'
+import { webhooksOf } from './openapi-webhooks.ts'
 import type { AnswerDoc, Route } from './route.ts'
 import { problemSchema } from './schemas.ts'
 
@@ -27,6 +28,7 @@ export type OpenApiDocument = {
   servers: { url: string; description: string }[]
   tags: { name: Tag; description: string }[]
   paths: Record<string, Record<string, OpenApiOperation>>
+  webhooks: Record<string, { post: Json }>
   components: { schemas: Json; securitySchemes: Json }
 }
 
@@ -55,6 +57,7 @@ export function createOpenApi(routes: readonly Route[], baseUrl: string): OpenAp
     servers: [{ url, description: 'This service' }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
+    webhooks: webhooksOf(components),
     components: {
       schemas: components,
       securitySchemes: {

@@ -11,3 +11,4 @@ export {
   type TelemetrySender,
   type TelemetrySenderOptions,
 } from './telemetry-sender.ts'
+export type { WebhookPayload } from './webhooks.ts'

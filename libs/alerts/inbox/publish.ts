@@ -1,5 +1,6 @@
 import type { WrittenAlert } from '#alerts/inbox/alert'
-import { publishEvents } from '#fleet/events/publish'
+import type { alertEventSchemas } from '#alerts/inbox/event-payloads'
+import { type EventsOf, publishEvents } from '#fleet/events/publish'
 import type { Queryable } from '#postgres/pool'
 
 /** Publishes an event for each of these alerts whose rule notifies webhooks, in the caller's transaction. */
@@ -8,7 +9,7 @@ export const publishAlerts = (
   type: 'alert.opened' | 'alert.closed',
   alerts: readonly WrittenAlert[],
 ): Promise<void> =>
-  publishEvents(
+  publishEvents<EventsOf<typeof alertEventSchemas>>(
     connection,
     alerts
       .filter(({ notifyWebhooks }) => notifyWebhooks)

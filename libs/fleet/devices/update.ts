@@ -11,7 +11,8 @@ import {
   type TaggedDevice,
   tagDevice,
 } from '#fleet/devices/device'
-import { type DeviceStatus, publishStatusChanges } from '#fleet/devices/status'
+import type { DeviceStatus } from '#fleet/devices/status'
+import { publishStatusChanges } from '#fleet/devices/status-changes'
 import { requireTags } from '#fleet/devices/tags'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
 import { queryEntities } from '#postgres/entities'

@@ -1,4 +1,6 @@
+import type { z } from 'zod'
 import { newId } from '#core/ids'
+import type { fleetEventSchemas } from '#fleet/events/payloads'
 import type { Queryable } from '#postgres/pool'
 
 /** Event types that webhooks can subscribe to. */
@@ -18,10 +20,24 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number]
 
-export type OutboxEvent = { organizationId: string; type: EventType; payload: Record<string, unknown> }
+/** The events of these types, with the `data` that their schemas describe. */
+export type EventsOf<Schemas extends { [Type in EventType]?: z.ZodType }> = {
+  [Type in keyof Schemas & EventType]: {
+    organizationId: string
+    type: Type
+    payload: z.output<Schemas[Type] & z.ZodType>
+  }
+}[keyof Schemas & EventType]
 
-/** Writes events to the outbox in the caller's transaction. Webhooks receive them after the commit. */
-export async function publishEvents(connection: Queryable, events: readonly OutboxEvent[]): Promise<void> {
+export type OutboxEvent = EventsOf<typeof fleetEventSchemas>
+
+/**
+ * Writes events to the outbox in the caller's transaction. Webhooks receive them after the commit. A library above this one names the
+ * type of its events.
+ */
+export async function publishEvents<
+  Event extends { organizationId: string; type: EventType; payload: object } = OutboxEvent,
+>(connection: Queryable, events: readonly NoInfer<Event>[]): Promise<void> {
   if (events.length === 0) return
   await connection.query(
     `INSERT INTO outbox_event (id, organization_id, type, payload)

@@ -57,7 +57,12 @@ export const listDeliveries = (
   })
 
 /** The type of the events that `sendTestEvent` sends. Webhooks receive them without a subscription. */
-const testEventType = 'webhook.test'
+export const testEventType = 'webhook.test'
+
+/** The `data` of test events. */
+export const testEventSchema = z
+  .object({ webhookId: uuid() })
+  .describe('A person sent a test event. Webhooks need no subscription.')
 
 /** Queues a test event for a webhook (`webhook:manage`). Throws 404, and 409 `webhook_disabled`. */
 export const sendTestEvent = (ctx: FleetContext, webhook: WebhookReference): Promise<WebhookDelivery> =>
@@ -67,7 +72,11 @@ export const sendTestEvent = (ctx: FleetContext, webhook: WebhookReference): Pro
       connection,
       `INSERT INTO webhook_delivery (id, organization_id, webhook_id, event_id, type, payload)
        VALUES (uuidv7(), $organizationId, $webhookId, $eventId, '${testEventType}', $payload) RETURNING ${columns}`,
-      { ...webhook, eventId: newId(), payload: { webhookId: webhook.webhookId } },
+      {
+        ...webhook,
+        eventId: newId(),
+        payload: { webhookId: webhook.webhookId } satisfies z.infer<typeof testEventSchema>,
+      },
     )
     const detail = { deliveryId: delivery.id, type: delivery.type }
     await auditObject(ctx, connection, 'webhook.tested', webhookAccess(webhook), detail)

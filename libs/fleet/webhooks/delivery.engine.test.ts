@@ -85,8 +85,9 @@ async function newWebhook(url = receiverUrl(), owner?: string, { confirmed = tru
   return { id, organizationId }
 }
 
+const device = { deviceId: 'a', serial: 'FR-1', name: 'Ferry', model: 'RF-1' }
 const happen = (organizationId: string, type: 'device.created' | 'device.deleted' = 'device.created') =>
-  publishEvents(pool, [{ organizationId, type, payload: { deviceId: 'a' } }])
+  publishEvents(pool, [{ organizationId, type, payload: device }])
 
 const raise = (error: unknown) => {
   throw error
@@ -180,7 +181,7 @@ describe('webhook rounds', () => {
       type: 'device.created',
       timestamp: expect.any(String),
       organizationId,
-      data: { deviceId: 'a' },
+      data: device,
     })
     expect(Number(headers['webhook-timestamp'])).toBe(Math.floor(nowMs / 1000))
     expect(String(headers['webhook-signature'])).toMatch(/^v1,[^ ]+$/)

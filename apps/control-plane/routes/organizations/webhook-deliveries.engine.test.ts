@@ -25,12 +25,19 @@ describe('GET /orgs/:orgId/webhooks/:id/deliveries', () => {
   test('200 lists deliveries, newest first, page by page', async () => {
     const { id, key, path } = await newWebhook()
     for (const deviceId of ['a', 'b', 'c']) {
-      await publishEvents(api.services.pool, [{ organizationId: id, type: 'device.created', payload: { deviceId } }])
+      const payload = { deviceId, serial: 'FR-1', name: 'Ferry', model: 'RF-1' }
+      await publishEvents(api.services.pool, [{ organizationId: id, type: 'device.created', payload }])
       await relayEvents(api.services)
     }
     const first = await api.call('GET', `${path}/deliveries?limit=2`, { token: key })
     expect(first.body.items).toMatchObject([
-      { type: 'device.created', data: { deviceId: 'c' }, status: 'pending', attempts: 0, deliveredAt: null },
+      {
+        type: 'device.created',
+        data: { deviceId: 'c', serial: 'FR-1' },
+        status: 'pending',
+        attempts: 0,
+        deliveredAt: null,
+      },
       { data: { deviceId: 'b' } },
     ])
     const next = await api.call('GET', `${path}/deliveries?limit=2&cursor=${first.body.nextCursor}`, { token: key })

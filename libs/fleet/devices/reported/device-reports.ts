@@ -1,7 +1,8 @@
 import { storable } from '#core/text'
 import type { SystemContext } from '#fleet/context'
 import { offlineAt } from '#fleet/devices/reported/offline'
-import { publishStatusChanges, type StatusChange } from '#fleet/devices/status'
+import type { StatusChange } from '#fleet/devices/status'
+import { publishStatusChanges } from '#fleet/devices/status-changes'
 import { transaction } from '#postgres/pool'
 
 // What telemetry changes about a device. Begin here; then `offline.ts` for silent devices, and `dwell-events.ts`.

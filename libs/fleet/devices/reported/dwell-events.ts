@@ -158,18 +158,17 @@ function stepsOf(
   })
 }
 
-const eventOf = (device: DeviceRow, { type, dwell, departedAtMs }: Announcement): OutboxEvent => ({
-  organizationId: device.organization_id,
-  type,
-  payload: {
+function eventOf(device: DeviceRow, { type, dwell, departedAtMs }: Announcement): OutboxEvent {
+  const organizationId = device.organization_id
+  const payload = {
     deviceId: device.id,
     dwellId: dwell.dwellId,
     arrivedAt: new Date(dwell.arrivedAtMs).toISOString(),
-    ...(type === 'dwell.ended'
-      ? { departedAt: departedAtMs === null ? null : new Date(departedAtMs).toISOString() }
-      : {}),
     lat: dwell.lat,
     lon: dwell.lon,
     radiusM: dwell.radiusM,
-  },
-})
+  }
+  if (type === 'dwell.started') return { organizationId, type, payload }
+  const departedAt = departedAtMs === null ? null : new Date(departedAtMs).toISOString()
+  return { organizationId, type, payload: { ...payload, departedAt } }
+}

@@ -1,6 +1,7 @@
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import type { SystemContext } from '#fleet/context'
-import { publishStatusChanges, type StatusChange } from '#fleet/devices/status'
+import type { StatusChange } from '#fleet/devices/status'
+import { publishStatusChanges } from '#fleet/devices/status-changes'
 import { bisectOwners } from '#postgres/bisect'
 import { transaction } from '#postgres/pool'
 

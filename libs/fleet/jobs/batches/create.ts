@@ -288,6 +288,6 @@ const publishEmptyBatchEnd = (connection: Connection, organizationId: string, ba
     {
       organizationId,
       type: 'job_batch.finished',
-      payload: { batchId: batch.id, kind: batch.kind, status: batch.status, total: 0, counts: batch.counts },
+      payload: { batchId: batch.id, kind: batch.kind, status: 'finished', total: 0, counts: batch.counts },
     },
   ])
