@@ -5,7 +5,7 @@ export type FieldError = { pointer: string; code: string; detail: string }
  * The error statuses that the service returns on purpose; any other error is a 500 without an inner message. 499 appears
  * only in logs and metrics: the client closed the connection before the response.
  */
-type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 408 | 409 | 412 | 413 | 415 | 422 | 429 | 499 | 503
+type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 406 | 408 | 409 | 412 | 413 | 415 | 422 | 429 | 499 | 503
 
 type ErrorExtras = {
   errors?: FieldError[]

@@ -7,8 +7,8 @@ import { disconnect } from './outgoing.ts'
 export type GuardedSource = {
   /** Throws if the caller is no longer allowed to read. */
   check(): Promise<void>
-  /** Returns the next chunk of text, or null at the end. */
-  next(): Promise<string | null>
+  /** Returns the next chunk, or null at the end. */
+  next(): Promise<string | Uint8Array | null>
 }
 
 // A revoked key must stop working within 5 s, also during a response.
@@ -58,9 +58,9 @@ export function guardedStream(http: Context, services: Services, source: Guarded
         try {
           if (!isFirst) await source.check()
           isFirst = false
-          const text = await source.next()
+          const chunk = await source.next()
           if (isOver) return
-          if (text !== null) return controller.enqueue(encoder.encode(text))
+          if (chunk !== null) return controller.enqueue(typeof chunk === 'string' ? encoder.encode(chunk) : chunk)
           end()
           controller.close()
         } catch (error) {

@@ -29,8 +29,8 @@ export function pageReply(input: PagedInput, page: Page<unknown>): Reply {
 export const nextCursorOf = (input: PagedInput, nextAfter: string | null): string | null =>
   nextAfter === null ? null : input.services.cursors.seal(nextAfter, queryOf(input))
 
-/** A cursor is valid for this caller, path and filters, with any page size. */
+/** A cursor is valid for this caller, path and filters, with any page size and format. */
 const queryOf = ({ ctx, query, http }: PagedInput) => {
-  const { cursor: _cursor, limit: _limit, ...filters } = query as Record<string, unknown>
+  const { cursor: _cursor, limit: _limit, format: _format, ...filters } = query as Record<string, unknown>
   return [ctx.principal.id, http.req.path, Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))]
 }

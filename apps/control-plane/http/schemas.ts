@@ -47,11 +47,33 @@ export const dryRunQuery = z.strictObject({
   dryRun: flag().default(false).describe('Checks everything, changes nothing, and returns 200 with what would happen.'),
 })
 
+/** How many items a page has at most if the request does not say. */
+export const defaultItems = 50
+
 /** Pagination parameters of all lists. */
 export const pageQuery = {
   cursor: z.string().min(1).max(2_000).optional().describe('The `nextCursor` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Maximum number of items on a page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(defaultItems).describe('Maximum number of items on a page.'),
 }
+
+/** The query parameter for the format of a response that `Accept` can choose too. */
+export const fileFormat = <const Formats extends readonly [string, ...string[]]>(formats: Formats) =>
+  z
+    .enum(formats)
+    .optional()
+    .describe('The format of the response. By default the one that `Accept` prefers, and JSON without that header.')
+
+/** Pagination parameters of lists that are also served as files. */
+export const pageOrFileQuery = {
+  cursor: pageQuery.cursor,
+  limit: pageQuery.limit
+    .unwrap()
+    .optional()
+    .describe(`Maximum number of items. By default ${defaultItems} for JSON and unlimited for CSV and Parquet.`),
+}
+
+/** A Parquet file in a response. */
+export const parquetOut = z.string().meta({ format: 'binary' })
 
 /** The response of all lists. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>

@@ -40,7 +40,7 @@ export async function coverageFeatures(sources: FeatureSources, request: Feature
   const last = page.at(-1)
   const next: Position | null = last && left.length > page.length ? { h3: last.h3, h3Resolution } : null
   return {
-    features: lazily(page, (cell) => ({ id: cell.h3, ...cellFeature(cell.h3, cellProperties(cell)) })),
+    features: lazily(page, coverageFeature),
     count: page.length,
     nextAfter: next && JSON.stringify(next),
     numberMatched: items.length,
@@ -55,7 +55,10 @@ function centreOf(h3: string): BoundingBox {
   return [lon, lat, lon, lat]
 }
 
-const cellProperties = ({ byRat: _byRat, byPlmn: _byPlmn, ...cell }: DatedCoverageCell) => flat(cell)
+/** A coverage cell as its hexagon. */
+export const coverageFeature = ({ byRat: _byRat, byPlmn: _byPlmn, ...cell }: DatedCoverageCell) => ({
+  ...{ id: cell.h3, ...cellFeature(cell.h3, flat(cell)) },
+})
 
 /** A page of dead zones, longest time without service first. */
 export async function deadZoneFeatures(sources: FeatureSources, request: FeatureRequest): Promise<FeaturePage> {

@@ -18,7 +18,8 @@ import type { Point } from '#telemetry/geo/geo'
 type Dwell = Awaited<ReturnType<typeof listDwells>>['items'][number]
 type TripItem = Awaited<ReturnType<typeof listTrips>>['items'][number]
 
-const maxPositions = 500
+/** The most positions of the line of a trip. */
+export const maxPositions = 500
 
 /** The id of a dwell or a trip: its device, and its beginning in milliseconds. A lookup needs both. */
 const idAt = (deviceId: string, begunAt: string): string => `${deviceId}.${Date.parse(begunAt)}`
@@ -40,7 +41,8 @@ export async function dwellFeatures(sources: FeatureSources, request: FeatureReq
   return { features: lazily(items, dwellFeature), count: items.length, nextAfter }
 }
 
-function dwellFeature({ id: dwellId, near, places = [], ...dwell }: Dwell): IdentifiedFeature {
+/** A dwell at its centre. */
+export function dwellFeature({ id: dwellId, near, places = [], ...dwell }: Dwell): IdentifiedFeature {
   const placeNames = listText(places.map(({ name }) => name))
   const properties = { dwellId, ...dwell, ...townProperties(near), placeNames }
   return { id: idAt(dwell.deviceId, dwell.arrivedAt), ...pointFeature('dwell', dwell.lat, dwell.lon, properties) }
@@ -73,7 +75,8 @@ async function oneTrip({ ctx, fleet, reader }: FeatureSources, request: FeatureR
   }
 }
 
-function tripFeature({ from, to, line = [], ...trip }: TripItem): IdentifiedFeature {
+/** A trip as a line. */
+export function tripFeature({ from, to, line = [], ...trip }: TripItem): IdentifiedFeature {
   return {
     type: 'Feature',
     id: idAt(trip.deviceId, trip.departedAt),

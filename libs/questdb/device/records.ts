@@ -1,4 +1,5 @@
 import { type Signal, signalQuality } from '#telemetry/coverage/quality'
+import type { Field } from '#telemetry/report/field-types'
 import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
 import { sourceOf } from '#telemetry/report/sources'
 import { columnName } from '#telemetry/rows/tables'
@@ -14,7 +15,10 @@ export const recordSource = ({ modem, interface: uplink }: TelemetryRecord): str
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-type Reader = { name: string; column: string; read(value: unknown): unknown }
+/** What a member of a record holds: a `time` is ISO 8601 text, and `json` a list of objects. */
+type MemberType = 'text' | 'number' | 'boolean' | 'time' | 'json'
+
+type Reader = { name: string; column: string; type: MemberType; read(value: unknown): unknown }
 
 const asIs = (value: unknown) => value
 const asTime = (value: unknown) => (typeof value === 'number' ? new Date(value).toISOString() : null)
@@ -30,10 +34,10 @@ const alignedColumns: Record<string, string> = {
 const added: Record<Kind, Reader[]> = {
   connection: [],
   system: [],
-  location: [{ name: 'usable', column: 'usable', read: asIs }],
+  location: [{ name: 'usable', column: 'usable', type: 'boolean', read: asIs }],
   cellular: [
-    { name: 'alignment', column: 'alignment', read: asIs },
-    { name: 'alignErrorM', column: 'align_error_m', read: asIs },
+    { name: 'alignment', column: 'alignment', type: 'text', read: asIs },
+    { name: 'alignErrorM', column: 'align_error_m', type: 'number', read: asIs },
   ],
 }
 
@@ -41,9 +45,15 @@ function readersOf(kind: Kind): Reader[] {
   const fields = fieldsOf(kind).map(([name, field]) => ({
     name,
     column: (kind === 'cellular' && alignedColumns[name]) || columnName(name),
+    type: memberType(field),
     read: field.type === 'time' ? asTime : field.type === 'cells' ? asJson : asIs,
   }))
   return [...fields, ...added[kind]]
+}
+
+function memberType({ type }: Field): MemberType {
+  if (type === 'cells') return 'json'
+  return type === 'number' || type === 'time' ? type : 'text'
 }
 
 const readers: Record<Kind, Reader[]> = {
@@ -59,11 +69,13 @@ const leading = ['ts', 'org_id', 'received_at', 'ts_corrected']
 export const sampleColumns = (kind: Kind): string =>
   [...leading, ...readers[kind].map((reader) => reader.column)].join(', ')
 
-/** Returns the members of a record of this kind beside `ts` and `kind`. */
-export const recordFields = (kind: Kind): string[] => [
-  'tsCorrected',
-  ...readers[kind].map((reader) => reader.name),
-  ...(kind === 'cellular' ? ['quality', 'qualityBasis'] : []),
+/** Returns the members of a record of this kind beside `ts` and `kind`. Any but `tsCorrected` can be null. */
+export const recordMembers = (kind: Kind): { name: string; type: MemberType }[] => [
+  { name: 'tsCorrected', type: 'boolean' },
+  ...readers[kind].map(({ name, type }) => ({ name, type })),
+  ...(kind === 'cellular'
+    ? (['quality', 'qualityBasis'] as const).map((name) => ({ name, type: 'text' as const }))
+    : []),
 ]
 
 /**
@@ -73,7 +85,7 @@ export const recordFields = (kind: Kind): string[] => [
 const blanks = Object.fromEntries(
   kinds.map((kind) => [
     kind,
-    JSON.parse(`{"ts": null, "kind": "${kind}", ${recordFields(kind).map((name) => `"${name}": null`)}}`),
+    JSON.parse(`{"ts": null, "kind": "${kind}", ${recordMembers(kind).map(({ name }) => `"${name}": null`)}}`),
   ]),
 ) as Record<Kind, TelemetryRecord>
 

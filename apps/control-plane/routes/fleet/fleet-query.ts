@@ -7,7 +7,7 @@ import { includable } from '#fleet-map/gps/gps-request'
 import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import type { BoundingBox } from '#telemetry/geo/geo'
 import { fieldTable } from '#telemetry/report/fields'
-import { distinct, flag, instantIn, pageQuery, repeatable } from '../../http/schemas.ts'
+import { distinct, fileFormat, flag, instantIn, pageOrFileQuery, pageQuery, repeatable } from '../../http/schemas.ts'
 
 const maxMinutes = 129_600
 // The retention of dwells.
@@ -149,7 +149,9 @@ export const operatorsQuery = z
     message: 'Send only one of h3, placeId and bbox.',
   })
 
-export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past })
+const format = fileFormat(['json', 'csv', 'parquet'])
+
+export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past, format })
 
 export const deadZonesQuery = z.strictObject({
   ...deviceFilter,
@@ -167,7 +169,8 @@ export const tripsQuery = z.strictObject({
   sinceMinutes: window.sinceMinutes.unwrap().optional(),
   from: instantIn().optional(),
   to: instantIn().optional(),
-  ...pageQuery,
+  ...pageOrFileQuery,
+  format,
 })
 
 export const dwellsQuery = z.strictObject({
@@ -185,5 +188,6 @@ export const dwellsQuery = z.strictObject({
     .optional()
     .describe('Minimum duration in seconds, at most 400 days.'),
   ongoing: flag().optional(),
-  ...pageQuery,
+  ...pageOrFileQuery,
+  format,
 })

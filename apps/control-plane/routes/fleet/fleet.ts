@@ -8,16 +8,19 @@ import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
 import { thresholds } from '#fleet-map/coverage/thresholds'
 import { listDwells } from '#fleet-map/dwells/dwells'
 import { listTrips } from '#fleet-map/dwells/trips'
+import { dwellFeature, maxPositions, tripFeature } from '#fleet-map/features/dwell-features'
 import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
 import { type GpsCursor, type GpsQuery, openGps } from '#fleet-map/gps/gps-request'
 import { readGps } from '#fleet-map/gps/map-data'
 import { matchesNone } from '#http/etag'
+import { acceptedFormat, notAcceptable } from '../../http/accepted-format.ts'
 import { notModified } from '../../http/entity-tags.ts'
 import { disconnect } from '../../http/outgoing.ts'
 import { pageReply, pageRequest } from '../../http/paging.ts'
 import { requestReader } from '../../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import { hidden, planned } from './fleet-answers.ts'
+import { coverageFile, fleetFileTypes, fleetFormats, pageOrFile } from './fleet-files.ts'
 import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
 import {
   coverageQuery,
@@ -41,6 +44,9 @@ import {
 import { sharedResponse } from './shared-response.ts'
 
 const tag = 'Fleet GPS'
+
+const filesNote =
+  'As CSV and Parquet, it has the columns of the collection in `/ogc`, and Parquet also GeoParquet’s column `geometry`. The connection closes before the end of the file if the caller loses its access during the download.'
 
 /** A feature collection (RFC 7946) with the top-level members of the other formats. */
 const featureCollection = z
@@ -138,13 +144,21 @@ const coverage = route({
   method: 'get',
   path: '/fleet/coverage',
   summary: 'Get signal coverage by cell',
+  description: `${filesNote} \`byRat\` and \`byPlmn\` are left out. The geometry is the hexagon of the cell.`,
   tag,
   access: 'fleet:read',
   query: coverageQuery,
-  answers: { 200: { description: 'H3 cells with at least one vote.', schema: coverageSchema }, ...planned, ...hidden },
+  answers: {
+    200: { description: 'H3 cells with at least one vote.', schema: coverageSchema, alsoAs: fleetFileTypes },
+    ...planned,
+    ...hidden,
+    ...notAcceptable,
+  },
   async handle(input) {
-    const { ctx, services, query } = input
+    const { ctx, services, query, http } = input
+    const format = acceptedFormat(http, query.format, fleetFormats)
     const { key, body } = await readCoverage(ctx, services.fleetMaps, requestReader(input), query)
+    if (format !== 'json') return coverageFile(input, (await body()).items, format)
     const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
     headers.set('Vary', 'accept-encoding')
     return sharedResponse(input, `coverage ${key}`, headers, body)
@@ -155,15 +169,25 @@ const dwells = route({
   method: 'get',
   path: '/fleet/dwells',
   summary: 'List dwells',
+  description: `${filesNote} The geometry is the centre of the dwell.`,
   tag,
   access: 'fleet:read',
   query: dwellsQuery,
-  answers: { 200: { description: 'Dwells, newest arrival first.', schema: dwellPageSchema }, ...planned, ...hidden },
+  answers: {
+    200: { description: 'Dwells, newest arrival first.', schema: dwellPageSchema, alsoAs: fleetFileTypes },
+    ...planned,
+    ...hidden,
+    ...notAcceptable,
+  },
   async handle(input) {
-    const { after } = pageRequest(input)
-    const { ctx, services, query } = input
+    const { services, query } = input
     const reader = requestReader(input)
-    return pageReply(input, await reader.heavy(() => listDwells(ctx, services.fleetMaps, reader, query, after)))
+    return pageOrFile(input, {
+      collection: 'dwells',
+      featureOf: dwellFeature,
+      read: (ctx, { limit, after }) =>
+        reader.heavy(() => listDwells(ctx, services.fleetMaps, reader, { ...query, limit }, after)),
+    })
   },
 })
 
@@ -172,20 +196,28 @@ const trips = route({
   path: '/fleet/trips',
   summary: 'List trips',
   description:
-    'A trip is the way of a device from a dwell to its next one. A gap of more than 15 minutes between fixes splits it into trips with `gap: true`. Without `from` and `to`, returns the trips of the last 24 hours. The window is that of the departure from a dwell.',
+    'A trip is the way of a device from a dwell to its next one. A gap of more than 15 minutes between fixes splits it into trips with `gap: true`. Without `from` and `to`, returns the trips of the last 24 hours. The window is that of the departure from a dwell. ' +
+    `${filesNote} The geometry is a line with at most ${maxPositions} positions.`,
   tag,
   access: 'fleet:read',
   query: tripsQuery,
   answers: {
-    200: { description: 'Trips, newest departure from a dwell first.', schema: tripPageSchema },
+    200: { description: 'Trips, newest departure from a dwell first.', schema: tripPageSchema, alsoAs: fleetFileTypes },
     ...planned,
     ...hidden,
+    ...notAcceptable,
   },
   async handle(input) {
-    const { after } = pageRequest(input)
-    const { ctx, services, query } = input
+    const { services, query } = input
     const reader = requestReader(input)
-    return pageReply(input, await reader.heavy(() => listTrips(ctx, services.fleetMaps, reader, query, after)))
+    return pageOrFile(input, {
+      collection: 'trips',
+      featureOf: tripFeature,
+      read(ctx, { limit, after }, format) {
+        const asked = { ...query, limit, ...(format === 'parquet' && { maxPositions }) }
+        return reader.heavy(() => listTrips(ctx, services.fleetMaps, reader, asked, after))
+      },
+    })
   },
 })
 

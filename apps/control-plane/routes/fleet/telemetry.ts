@@ -8,11 +8,12 @@ import { qualities } from '#telemetry/coverage/quality'
 import { type Kind, kinds } from '#telemetry/report/fields'
 import { alignments } from '#telemetry/report/rows'
 import { recordFieldsSchema } from '#telemetry/report/schemas'
-import { guardedStream } from '../../http/guarded-stream.ts'
+import { acceptedFormat, notAcceptable, parquetType } from '../../http/accepted-format.ts'
+import { fileResponse, fileTypes } from '../../http/file-response.ts'
 import { requestReader, sharedReader } from '../../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
-import { instantIn } from '../../http/schemas.ts'
-import { historyText, streamTypes } from './history-text.ts'
+import { fileFormat, instantIn, parquetOut } from '../../http/schemas.ts'
+import { historyFile } from './history-file.ts'
 
 const params = z.object({
   modelSegment: z.string().meta({ description: 'The router model this installation serves.', example: 'router' }),
@@ -157,7 +158,7 @@ const historyQuery = z.strictObject({
     .min(1)
     .max(maxItems)
     .optional()
-    .describe('Maximum number of items. By default 1000 for JSON and unlimited for CSV and NDJSON.'),
+    .describe('Maximum number of items. By default 1000 for JSON and unlimited for files.'),
   stepSeconds: z.coerce
     .number()
     .int()
@@ -168,7 +169,7 @@ const historyQuery = z.strictObject({
       'Returns minimum, mean and maximum for each step of this length. Positions, headings and channel numbers are left out.',
     ),
   cursor: z.string().min(1).max(2_000).optional(),
-  format: z.enum(['json', 'csv', 'ndjson']).default('json'),
+  format: fileFormat(['json', 'csv', 'ndjson', 'parquet']),
 })
 type HistoryQuery = z.infer<typeof historyQuery>
 
@@ -212,32 +213,34 @@ const history = route({
   operationId: 'getTelemetryHistory',
   summary: 'Get the telemetry history of a device',
   description:
-    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is revoked or the device is deleted during the download.',
+    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV, NDJSON and Parquet are streamed; the connection closes before the end if the key or the session is revoked or the device is deleted during the download. Parquet has the columns of CSV and, if they have positions, GeoParquet’s column `geometry`.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,
   query: historyQuery,
   answers: {
     200: {
-      description: 'A page of items, or a CSV or NDJSON file.',
+      description: 'A page of items, or a CSV, NDJSON or Parquet file.',
       schema: historySchema,
-      alsoAs: { 'text/csv': z.string(), 'application/x-ndjson': z.string() },
+      alsoAs: { 'text/csv': z.string(), 'application/x-ndjson': z.string(), [parquetType]: parquetOut },
     },
     ...hidden,
+    ...notAcceptable,
   },
   async handle(input) {
     requireModel(input)
     const { ctx, services, query, params, http, reauthenticate } = input
+    const format = acceptedFormat(http, query.format, { json: 'application/json', ...fileTypes })
     const cursor = query.cursor === undefined ? undefined : services.cursors.open(query.cursor, boundTo(input))
     const position = cursor === undefined ? undefined : (JSON.parse(cursor) as HistoryCursor)
     const reader = requestReader(input)
     const found = await openHistory(ctx, reader, params.deviceId, query, position)
-    if (query.format !== 'json') {
+    if (format !== 'json') {
       const reopen = async () =>
         openHistory({ ...ctx, principal: await reauthenticate() }, reader, params.deviceId, query, found)
       const start = { limit: query.limit, after: position?.after }
-      const body = guardedStream(http, services, historyText(found, query, query.format, start, reopen))
-      return new Response(body, { headers: { 'content-type': streamTypes[query.format] } })
+      const file = historyFile(found, query, format, start, reopen)
+      return fileResponse(input, file, `history-${found.deviceId}`, format)
     }
     const { items, next } = await found.page(query.limit ?? defaultItems, position?.after)
     const nextCursor = next && services.cursors.seal(JSON.stringify(next), boundTo(input))
