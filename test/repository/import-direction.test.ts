@@ -58,6 +58,7 @@ const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
     views: [],
     towns: [],
     selection: ['', 'live'],
+    'device-list': ['', 'live', 'selection', 'towns'],
     'sim-advice': [''],
     'radio-health': ['', 'sim-advice'],
     coverage: ['', 'places', 'towns'],

@@ -1,8 +1,10 @@
-import type { Device } from '#fleet/devices/device'
+import type { ListedDevice, ListPart } from '#fleet-map/device-list/list-details'
 import { type CsvValue, csvLines } from '../http/csv.ts'
 import { cellOfTags, cellOfText } from './csv-cells.ts'
 
-const columns: Record<string, (device: Device) => CsvValue> = {
+type Columns = Record<string, (device: ListedDevice) => CsvValue>
+
+const columns: Columns = {
   id: (device) => device.id,
   organizationId: (device) => device.organizationId,
   serial: (device) => cellOfText(device.serial),
@@ -20,21 +22,47 @@ const columns: Record<string, (device: Device) => CsvValue> = {
   createdAt: (device) => device.createdAt,
   updatedAt: (device) => device.updatedAt,
 }
-const cells = Object.values(columns)
 
-/** The names of the columns. An import accepts them and ignores those that it cannot set. */
-export const exportColumns = Object.keys(columns)
+/** The columns of the parts that an export can include. */
+const partColumns: Record<ListPart, Columns> = {
+  signal: {
+    signalQuality: ({ signal }) => signal?.quality,
+    rsrpDbm: ({ signal }) => signal?.rsrpDbm,
+    sinrDb: ({ signal }) => signal?.sinrDb,
+    rat: ({ signal }) => signal?.rat,
+    operator: ({ signal }) => cellOfText(signal?.operatorName ?? ''),
+    plmn: ({ signal }) => signal?.plmn,
+    signalTs: ({ signal }) => signal?.ts,
+    modems: ({ modems }) => modems?.count,
+    modemsWithoutService: ({ modems }) => modems?.withoutService,
+  },
+  near: {
+    nearName: ({ near }) => cellOfText(near?.name ?? ''),
+    nearCountry: ({ near }) => near?.country,
+    nearDistanceKm: ({ near }) => near?.distanceKm,
+    nearBearing: ({ near }) => near?.bearing,
+  },
+}
 
-/** The media type of each export format, how the file begins, and the text of some devices. */
-export const exportFormats = {
-  csv: {
+/** The names of all columns. An import accepts them and ignores those that it cannot set. */
+export const exportColumns = [columns, ...Object.values(partColumns)].flatMap((some) => Object.keys(some))
+
+/** An export format: its media type, how the file begins, and the text of some devices. */
+type ExportFormat = { mediaType: string; head: string; lines: (devices: readonly ListedDevice[]) => string }
+
+/** The format of an export that includes these parts. */
+export function exportFormat(format: 'csv' | 'ndjson', include: readonly ListPart[]): ExportFormat {
+  if (format === 'ndjson')
+    return {
+      mediaType: 'application/x-ndjson',
+      head: '',
+      lines: (devices) => devices.map((device) => `${JSON.stringify(device)}\n`).join(''),
+    }
+  const shown: Columns = Object.assign({}, columns, ...include.map((part) => partColumns[part]))
+  const cells = Object.values(shown)
+  return {
     mediaType: 'text/csv; charset=utf-8',
-    head: csvLines([exportColumns]),
-    lines: (devices: readonly Device[]) => csvLines(devices.map((device) => cells.map((cellOf) => cellOf(device)))),
-  },
-  ndjson: {
-    mediaType: 'application/x-ndjson',
-    head: '',
-    lines: (devices: readonly Device[]) => devices.map((device) => `${JSON.stringify(device)}\n`).join(''),
-  },
-} as const
+    head: csvLines([Object.keys(shown)]),
+    lines: (devices) => csvLines(devices.map((device) => cells.map((cellOf) => cellOf(device)))),
+  }
+}

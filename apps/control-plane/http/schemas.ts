@@ -39,6 +39,13 @@ export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) 
 export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems = 20) =>
   z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(maxItems))
 
+/** A list of words, separated by commas or in repeated parameters. */
+export const wordList = <Word extends string>(words: readonly [Word, ...Word[]]) =>
+  z.preprocess(
+    (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
+    distinct(z.enum(words), 64),
+  )
+
 /** A boolean query parameter: `true` or `false`. */
 export const flag = () => z.enum(['true', 'false']).transform((word) => word === 'true')
 

@@ -6,7 +6,7 @@ import { distanceM, longitudeDifference, type Point, radians } from '#telemetry/
 import type { TownData } from './towns-thread.ts'
 
 /** The nearest town. `country`: ISO 3166-1, two letters. `bearing`: from the town to the position, degrees clockwise from north. */
-type Near = { name: string; country: string; distanceKm: number; bearing: number }
+export type Near = { name: string; country: string; distanceKm: number; bearing: number }
 
 export type Towns = {
   /** The nearest town of each position. All null if the towns cannot be read; `onError` was told why. */

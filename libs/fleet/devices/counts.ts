@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FleetContext } from '#fleet/context'
-import { type DeviceFilter, matchingDevices } from '#fleet/devices/matching'
+import { type FoundFilter, matchingDevices } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
 import { inOrganization } from '#fleet/verbs'
 import { queryEntities } from '#postgres/entities'
@@ -22,13 +22,13 @@ type DeviceCounts = z.infer<typeof deviceCountsSchema>
 /** The most frequent values of each list. */
 const maxValues = 200
 
-/** Counts the devices of an organization that match a filter (`device:read`). Throws 404, and 403 for a place. */
+/** Counts the devices of an organization that match a filter (`device:read`). Throws 404, and 403 for a place, a box or a group. */
 export const countDevices = (
   ctx: FleetContext,
-  { organizationId, filter }: { organizationId: string; filter: DeviceFilter },
+  { organizationId, ...found }: FoundFilter & { organizationId: string },
 ): Promise<DeviceCounts> =>
   inOrganization(ctx, { scope: 'device:read', organizationId }, async (connection) => {
-    const { condition, values } = await matchingDevices(ctx, connection, { organizationId, filter })
+    const { condition, values } = await matchingDevices(ctx, connection, { organizationId, ...found })
     const rows = await queryEntities<{ list: string; value: string; devices: number }>(
       connection,
       `WITH matching AS MATERIALIZED (SELECT d.status, d.model, d.firmware, d.tags FROM device d WHERE ${condition})

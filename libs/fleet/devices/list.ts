@@ -1,11 +1,15 @@
 import { notFound } from '#core/errors'
-import { authorize, organizationsWith } from '#fleet/access/principal'
+import { authorize, holds, organizationsWith } from '#fleet/access/principal'
+import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import { type Device, deviceColumns } from '#fleet/devices/device'
+import { asksLive, isLiveSort, type LiveSelection, type LiveSort } from '#fleet/devices/live-filter'
+import { readInLiveOrder } from '#fleet/devices/live-order'
 import {
   type DeviceConditions,
   type DeviceFilter,
   filterConditions,
+  groupConditions,
   isFoundSql,
   searchPattern,
   whereAll,
@@ -16,7 +20,7 @@ import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { queryEntities, queryEntity } from '#postgres/entities'
 
 /** The filter of a device list or export. */
-export type DeviceListFilter = DeviceFilter & { orgId?: string | undefined; deviceId?: string[] | undefined }
+type DeviceListFilter = DeviceFilter & { orgId?: string | undefined; deviceId?: string[] | undefined }
 
 /** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
 async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<Organizations> {
@@ -26,32 +30,69 @@ async function listedOrganizations(ctx: FleetContext, orgId: string | undefined)
   return [orgId]
 }
 
-/** The organization of a place, which must be one of these. Throws 404, and 403 without `fleet:read` in it. */
-async function organizationOfPlace(
+/** The organization of a place or group, which must be one of these. Throws 404, and 403 without the scope in it. */
+async function organizationOf(
   ctx: FleetContext,
-  placeId: string,
+  { table, id, scope }: { table: 'place' | 'device_group'; id: string; scope: Scope },
   organizations: Organizations,
 ): Promise<string[]> {
   const { rows } = await ctx.pool.query<{ organization_id: string }>(
-    'SELECT organization_id FROM place WHERE id = $1 AND ($2::uuid[] IS NULL OR organization_id = ANY ($2))',
-    [placeId, organizations === 'all' ? null : organizations],
+    `SELECT organization_id FROM ${table} WHERE id = $1 AND ($2::uuid[] IS NULL OR organization_id = ANY ($2))`,
+    [id, organizations === 'all' ? null : organizations],
   )
   const [row] = rows
-  if (!row) throw notFound('place', placeId)
-  authorize(ctx.principal, row.organization_id, 'fleet:read')
+  if (!row) throw notFound(table === 'place' ? 'place' : 'group', id)
+  authorize(ctx.principal, row.organization_id, scope)
   return [row.organization_id]
+}
+
+/** A list request. `live` is what the live map selects; it is needed if the filter or the order asks the live map. */
+export type DeviceListRequest = {
+  filter: DeviceListFilter
+  sort?: DeviceSort | LiveSort | undefined
+  live?: LiveSelection | undefined
+}
+
+/** The organizations whose devices can match. Throws 404, and 403 for a filter that needs a scope which the caller lacks. */
+async function matchingOrganizations(ctx: FleetContext, { filter, live }: DeviceListRequest): Promise<Organizations> {
+  const { orgId, placeId, groupId, bbox } = filter
+  let organizations = await listedOrganizations(ctx, orgId)
+  if (placeId !== undefined)
+    organizations = await organizationOf(ctx, { table: 'place', id: placeId, scope: 'fleet:read' }, organizations)
+  if (groupId !== undefined)
+    organizations = await organizationOf(
+      ctx,
+      { table: 'device_group', id: groupId, scope: 'group:read' },
+      organizations,
+    )
+  if (bbox !== undefined) organizations = located(ctx, orgId, organizations)
+  if (live === undefined) return organizations
+  const listed = organizations
+  return listed === 'all' ? [...live.organizationIds] : listed.filter((id) => live.organizationIds.includes(id))
+}
+
+/** Those of the organizations in which the caller can read positions. Throws 403 for none, and for an `orgId` without. */
+function located({ principal }: FleetContext, orgId: string | undefined, organizations: Organizations): Organizations {
+  if (orgId !== undefined) authorize(principal, orgId, 'fleet:read')
+  organizationsWith(principal, 'fleet:read')
+  return organizations === 'all' ? 'all' : organizations.filter((id) => holds(principal, id, 'fleet:read'))
 }
 
 /** A page of devices, newest first or in the order of `sort` (`device:read`). Throws 404 and 403. */
 export async function listDevices(
   ctx: FleetContext,
-  { filter, sort, page }: { filter: DeviceListFilter; sort?: DeviceSort | undefined; page: PageRequest },
+  { page, ...request }: DeviceListRequest & { page: PageRequest },
 ): Promise<Page<Device>> {
-  const listed = await listedOrganizations(ctx, filter.orgId)
-  const organizations = filter.placeId === undefined ? listed : await organizationOfPlace(ctx, filter.placeId, listed)
-  if (sort !== undefined) {
-    const selection = await sortedSelection(ctx, filter, organizations)
-    return readSorted(ctx, selection, sort, page)
+  const { filter, sort, live } = request
+  const isLive = asksLive(filter) || isLiveSort(sort)
+  if (isLive !== (live !== undefined)) throw new Error('The live map was not asked for the list.')
+  const organizations = await matchingOrganizations(ctx, request)
+  if (live !== undefined && (sort === undefined || isLiveSort(sort)))
+    return readInLiveOrder(ctx, await allConditions(ctx, filter, organizations), live, page)
+  if (sort !== undefined && !isLiveSort(sort)) {
+    const selection = await allConditions(ctx, filter, organizations)
+    const among = live && { conditions: ['d.id = ANY ($liveIds::uuid[])'], values: { liveIds: live.ids } }
+    return readSorted(ctx, among ? both(selection, among) : selection, sort, page)
   }
   const devices =
     filter.q === undefined
@@ -63,12 +104,12 @@ export async function listDevices(
 type Organizations = string[] | 'all'
 
 /** The conditions of a sorted list. A sorted list reads all matching rows anyway, so it searches in one statement. */
-async function sortedSelection(
+async function allConditions(
   ctx: FleetContext,
   filter: DeviceListFilter,
   organizations: Organizations,
 ): Promise<DeviceConditions> {
-  const all = both(organizationConditions(organizations), listConditions(filter))
+  const all = both(organizationConditions(organizations), await listConditions(ctx, filter, organizations))
   if (filter.q === undefined) return all
   const pattern = searchPattern(filter.q)
   const named = await organizationsNamed(ctx, pattern, organizations)
@@ -95,8 +136,15 @@ const pageConditions = (organizations: Organizations, { after }: PageRequest): D
     after === undefined ? { conditions: [], values: {} } : { conditions: ['d.id < $after'], values: { after } },
   )
 
-function listConditions({ deviceId, ...filter }: DeviceListFilter): DeviceConditions {
-  const conditions = filterConditions(filter)
+/** With a group, the organizations are that of the group. */
+async function listConditions(
+  ctx: FleetContext,
+  { deviceId, groupId, ...filter }: DeviceListFilter,
+  organizations: Organizations,
+): Promise<DeviceConditions> {
+  let conditions = filterConditions(filter)
+  if (groupId !== undefined && organizations !== 'all')
+    conditions = both(conditions, await groupConditions(ctx, ctx.pool, organizations, groupId))
   if (deviceId === undefined) return conditions
   return both(conditions, { conditions: ['d.id = ANY($deviceIds::uuid[])'], values: { deviceIds: deviceId } })
 }
@@ -112,7 +160,7 @@ async function selectDevices(
   page: PageRequest,
 ): Promise<Device[]> {
   const scope = pageConditions(organizations, page)
-  const { conditions, values } = listConditions(filter)
+  const { conditions, values } = await listConditions(ctx, filter, organizations)
   const where = whereAll([...scope.conditions, ...conditions])
   const all = { ...scope.values, ...values }
   const read = (from: string, whereFrom: string) =>
@@ -187,14 +235,17 @@ async function organizationsNamed(ctx: FleetContext, pattern: string, organizati
 // prevents the planner from using the index.
 const trigramInside = /[\p{L}\p{N}]{3}/u
 
-function searchWithin(
+async function searchWithin(
   ctx: FleetContext,
   filter: DeviceListFilter,
   pattern: string,
   organizations: Organizations,
   page: PageRequest,
 ): Promise<Device[]> {
-  const { conditions, values } = both(pageConditions(organizations, page), listConditions(filter))
+  const { conditions, values } = both(
+    pageConditions(organizations, page),
+    await listConditions(ctx, filter, organizations),
+  )
   const statement = newestSql('device', whereAll([...conditions, isFoundSql(trigramInside.test(pattern))]))
   return queryEntities(ctx.pool, statement, { ...values, pattern, limit: page.limit + 1 })
 }

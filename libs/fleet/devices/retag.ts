@@ -1,7 +1,7 @@
 import { authorize } from '#fleet/access/principal'
 import { rememberCaller } from '#fleet/audit/actor-names'
 import type { FleetContext } from '#fleet/context'
-import { type DeviceFilter, type Matching, matchingDevices } from '#fleet/devices/matching'
+import { type FoundFilter, type Matching, matchingDevices } from '#fleet/devices/matching'
 import { requireDevices } from '#fleet/devices/require-devices'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
@@ -9,7 +9,7 @@ import { queryEntity } from '#postgres/entities'
 import { type Connection, undone } from '#postgres/pool'
 
 /** Devices of an organization: by their ids, or all that match a filter. */
-export type DeviceSelection = { deviceIds: string[] } | { filter: DeviceFilter }
+export type DeviceSelection = { deviceIds: string[] } | FoundFilter
 
 type TagChange = { organizationId: string; devices: DeviceSelection; add: string[]; remove: string[]; dryRun: boolean }
 /** `refused`: devices that would have had more than 50 tags. They are not changed. */
@@ -91,7 +91,7 @@ async function selectionSql(
   organizationId: string,
   devices: DeviceSelection,
 ): Promise<Matching> {
-  if ('filter' in devices) return matchingDevices(ctx, connection, { organizationId, filter: devices.filter })
+  if ('filter' in devices) return matchingDevices(ctx, connection, { organizationId, ...devices })
   return {
     condition: 'd.organization_id = $organizationId AND d.id = ANY ($deviceIds::uuid[])',
     values: { organizationId, deviceIds: devices.deviceIds },

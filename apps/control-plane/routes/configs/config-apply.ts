@@ -6,7 +6,7 @@ import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
 import { dryRunQuery } from '../../http/schemas.ts'
 import { exampleDevice } from '../devices/device-schemas.ts'
-import { selectionFields, selectionOf } from '../devices/device-selection.ts'
+import { selectionFields, selectionOf, withLive } from '../devices/device-selection.ts'
 import { accepted, batchOptions, dryRunAnswer, onceUnlessDryRun } from '../jobs/batch-options.ts'
 
 const applyBody = z
@@ -43,8 +43,10 @@ export const configApplyRoutes: Route[] = [
       ...limitReached('openBatches'),
     },
     example: { body: { deviceIds: [exampleDevice.id] } },
-    handle: async ({ ctx, params, query, body }) => {
-      const application = { organizationId: params.orgId, profileId: params.profileId, ...body }
+    handle: async (input) => {
+      const { ctx, params, query, body } = input
+      const target = await withLive(input, params.orgId, body.target)
+      const application = { organizationId: params.orgId, profileId: params.profileId, ...body, target }
       if (query.dryRun) return ok(await planApplication(ctx, application))
       return accepted(await applyProfile(ctx, application), params.orgId)
     },

@@ -5,7 +5,7 @@ import { writeErrors } from '../../http/openapi-errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
 import { dryRunQuery, orgParams, soughtTags, tags } from '../../http/schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
-import { isOneSelection, oneSelection, selectionFields, selectionOf } from './device-selection.ts'
+import { isOneSelection, oneSelection, selectionFields, selectionOf, withLive } from './device-selection.ts'
 
 const { orgId: _orgId, deviceId: _deviceId, ...filterOfOne } = deviceFilter
 
@@ -27,8 +27,11 @@ export const deviceBulkRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(filterOfOne),
     answers: { 200: { description: 'The numbers of devices.', schema: deviceCountsSchema } },
-    handle: async ({ ctx, params, query }) =>
-      ok(await countDevices(ctx, { organizationId: params.orgId, filter: query })),
+    handle: async (input) => {
+      const { ctx, params, query } = input
+      const found = await withLive(input, params.orgId, { filter: query })
+      return ok(await countDevices(ctx, { organizationId: params.orgId, ...found }))
+    },
   }),
   route({
     method: 'post',
@@ -53,7 +56,11 @@ export const deviceBulkRoutes: Route[] = [
       body: { filter: { tag: ['bus'] }, add: ['night'], remove: [] },
       answer: { matched: 120, changed: 118, refused: 0 },
     },
-    handle: async ({ ctx, params, query: { dryRun }, body: { add, remove, ...selected } }) =>
-      ok(await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove, dryRun })),
+    handle: async (input) => {
+      const { ctx, params, query, body } = input
+      const { add, remove, ...selected } = body
+      const devices = await withLive(input, params.orgId, selectionOf(selected))
+      return ok(await changeTags(ctx, { organizationId: params.orgId, devices, add, remove, dryRun: query.dryRun }))
+    },
   }),
 ]

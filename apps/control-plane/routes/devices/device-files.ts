@@ -2,14 +2,18 @@ import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { openDeviceExport } from '#fleet/devices/export'
 import { importDevices } from '#fleet/devices/import'
+import { openListDetails } from '#fleet-map/device-list/list-details'
+import { selectLive } from '#fleet-map/device-list/live-selection'
 import { decodeTextFile } from '#http/body'
-import { exportFormats } from '../../devices/export-rows.ts'
+import { exportFormat } from '../../devices/export-rows.ts'
 import { maxImportRows, readImportRows } from '../../devices/import-rows.ts'
 import { guardedStream } from '../../http/guarded-stream.ts'
 import { writeErrors } from '../../http/openapi-errors.ts'
+import { requestReader } from '../../http/request-reader.ts'
 import { type Route, route } from '../../http/route.ts'
 import { dryRunQuery, flag } from '../../http/schemas.ts'
-import { deviceFilter } from './device-schemas.ts'
+import { planned } from '../fleet/fleet-answers.ts'
+import { listQuery } from './list-schemas.ts'
 
 const tag = 'Devices'
 const maxImportBytes = 8 * 1024 * 1024
@@ -80,27 +84,33 @@ export const deviceFileRoutes: Route[] = [
     path: '/devices/export',
     summary: 'Export devices as a file',
     description:
-      'Streams all devices that match the filters, newest first. The connection closes before the end of the file if the key or the session is revoked or loses its access during the download.',
+      'Streams all devices that match the filters, newest first or in the requested order. With `include`, the file has more columns. The connection closes before the end of the file if the key or the session is revoked or loses its access during the download.',
     tag,
     access: 'device:read',
-    query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
+    query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...listQuery }),
     answers: {
       200: {
         description: 'The file, as `text/csv` or `application/x-ndjson`.',
         schema: z.string(),
         contentType: ['text/csv', 'application/x-ndjson'],
       },
-      404: { description: 'The organization does not exist, or you cannot read it.' },
+      404: { description: 'The organization, the place or the group does not exist, or you cannot read it.' },
+      ...planned,
     },
-    handle: async ({ ctx, services, http, reauthenticate, query: { format, ...filter } }) => {
-      const { mediaType, head, lines } = exportFormats[format]
-      const devices = await openDeviceExport(ctx, { filter })
+    handle: async (input) => {
+      const { ctx, services, http, reauthenticate, query } = input
+      const { format, sort, include, ...filter } = query
+      const { mediaType, head, lines } = exportFormat(format, include ?? [])
+      const reader = requestReader(input)
+      const live = await selectLive(ctx, services.fleetMaps, reader, { orgId: filter.orgId, filter, sort })
+      const withDetails = await openListDetails(ctx, services.fleetMaps, reader, { orgId: filter.orgId, include })
+      const devices = await openDeviceExport(ctx, { filter, sort, live })
       let start: string = head
       const body = guardedStream(http, services, {
         check: async () => devices.check(await reauthenticate()),
         async next() {
           const page = await devices.next()
-          const text = page && start + lines(page)
+          const text = page && start + lines(await withDetails(page))
           start = ''
           return text
         },

@@ -3,8 +3,12 @@ import { z } from 'zod'
 import { soughtText, text, uuid } from '#core/schemas'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { DeviceRevision } from '#fleet/devices/device'
+import { modemConditions } from '#fleet/devices/live-filter'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
+import { qualities } from '#telemetry/coverage/quality'
+import { fieldTable } from '#telemetry/report/fields'
+import { boundingBox, operatorCode } from '../../http/geo-schemas.ts'
 import { distinct, repeatable, tags } from '../../http/schemas.ts'
 
 export const deviceParams = z.object({ id: uuid() })
@@ -15,6 +19,47 @@ export const newDeviceFields = {
   name: text(),
   model: text(),
   tags: tags().default([]).describe('Tags, without semicolons; an empty list by default.'),
+}
+
+const maxAgoMinutes = 527_040
+
+/** Filters that take the same values in a query and in a body. */
+export const sharedFilter = {
+  configState: z
+    .enum(configStates)
+    .optional()
+    .describe('Whether devices run the profile that was last applied to them.'),
+  placeId: uuid().optional().describe('Returns devices whose last position is inside this place. Needs `fleet:read`.'),
+  groupId: uuid().optional().describe('Returns the effective members of this group. Needs `group:read`.'),
+  firmware: soughtText(64).optional().describe('Returns devices with exactly this firmware version.'),
+  rat: z
+    .enum(fieldTable.cellular.rat.words as [string, ...string[]])
+    .optional()
+    .describe('Returns devices whose active modem last used this radio technology. Needs `fleet:read`.'),
+  plmn: operatorCode
+    .optional()
+    .describe('Returns devices whose active modem last used this operator. Needs `fleet:read`.'),
+  modems: z
+    .enum(modemConditions)
+    .optional()
+    .describe(
+      '`several`: devices of which more than one modem reported in the last 24 hours. `withoutService`: devices of which a modem has no service. Needs `fleet:read`.',
+    ),
+}
+
+const qualityWords = z.enum([...qualities, 'unknown'])
+
+const signalText =
+  'Returns devices whose active modem has a signal of one of these classes; `none` is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.'
+const seenText = 'Returns devices that reported within the last minutes.'
+const silentText = 'Returns devices whose last report is older than so many minutes.'
+const maxFilterWords = qualityWords.options.length
+
+/** The same filters of a body. */
+export const bodyFilter = {
+  signal: distinct(qualityWords, maxFilterWords, 1).optional().describe(signalText),
+  seenWithinMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
+  silentForMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
 }
 
 /** The filters of the device list, which the export shares. */
@@ -34,11 +79,18 @@ export const deviceFilter = {
     .optional()
     .describe('Can be repeated. Returns devices that have all of these tags.'),
   deviceId: repeatable(uuid(), 200).optional().describe('Can be repeated. Returns only these devices.'),
-  configState: z
-    .enum(configStates)
+  ...sharedFilter,
+  bbox: boundingBox
     .optional()
-    .describe('Whether devices run the profile that was last applied to them.'),
-  placeId: uuid().optional().describe('Returns devices whose last position is inside this place. Needs `fleet:read`.'),
+    .describe(
+      'Returns devices whose last position is in this box: west, south, east and north in degrees. west > east is a box across the antimeridian. Needs `fleet:read`.',
+    ),
+  signal: repeatable(z.string())
+    .pipe(distinct(qualityWords, maxFilterWords))
+    .optional()
+    .describe(`Can be repeated. ${signalText}`),
+  seenWithinMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
+  silentForMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
 }
 
 export const exampleDevice = {

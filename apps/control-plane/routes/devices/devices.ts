@@ -5,16 +5,20 @@ import { deleteDevice } from '#fleet/devices/delete'
 import { deviceSchema } from '#fleet/devices/device'
 import { listDevices } from '#fleet/devices/list'
 import { createDevice } from '#fleet/devices/register'
-import { deviceSorts } from '#fleet/devices/sorted'
 import { deviceStatuses } from '#fleet/devices/status'
 import { transferDevice } from '#fleet/devices/transfer'
 import { getDevice, updateDevice } from '#fleet/devices/update'
+import { openListDetails } from '#fleet-map/device-list/list-details'
+import { selectLive } from '#fleet-map/device-list/live-selection'
 import { entityReply, notModified, preconditionFailed } from '../../http/entity-tags.ts'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
+import { requestReader } from '../../http/request-reader.ts'
 import { created, noContent, type Route, route } from '../../http/route.ts'
 import { pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
-import { deviceFilter, deviceParams, exampleDevice, ifUnchanged, newDeviceFields } from './device-schemas.ts'
+import { planned } from '../fleet/fleet-answers.ts'
+import { deviceParams, exampleDevice, ifUnchanged, newDeviceFields } from './device-schemas.ts'
+import { listedDeviceSchema, listQuery } from './list-schemas.ts'
 
 const tag = 'Devices'
 const one = { description: 'The device.', schema: deviceSchema, headers: ['ETag'] }
@@ -33,24 +37,23 @@ export const deviceRoutes: Route[] = [
     summary: 'List devices',
     tag,
     access: 'device:read',
-    query: z.strictObject({
-      ...deviceFilter,
-      sort: z
-        .enum(deviceSorts)
-        .optional()
-        .describe(
-          'Order of the list; descending with a minus sign. By default, newest first. A device whose value changes while you read page by page can be missing or appear twice.',
-        ),
-      ...pageQuery,
-    }),
+    query: z.strictObject({ ...listQuery, ...pageQuery }),
     answers: {
-      200: { description: 'Devices, newest first or in the requested order.', schema: pageOf(deviceSchema) },
-      404: { description: 'The organization does not exist, or you cannot read it.' },
+      200: { description: 'Devices, newest first or in the requested order.', schema: pageOf(listedDeviceSchema) },
+      404: { description: 'The organization, the place or the group does not exist, or you cannot read it.' },
+      ...planned,
     },
     example: { answer: { items: [exampleDevice], nextCursor: null } },
-    handle: (input) => {
-      const { sort, ...filter } = input.query
-      return paged(input, (page) => listDevices(input.ctx, { filter, sort, page }))
+    handle: async (input) => {
+      const { ctx, services } = input
+      const { sort, include, cursor: _cursor, limit: _limit, ...filter } = input.query
+      const reader = requestReader(input)
+      const live = await selectLive(ctx, services.fleetMaps, reader, { orgId: filter.orgId, filter, sort })
+      const withDetails = await openListDetails(ctx, services.fleetMaps, reader, { orgId: filter.orgId, include })
+      return paged(input, async (page) => {
+        const { items, nextAfter } = await listDevices(ctx, { filter, sort, live, page })
+        return { items: await withDetails(items), nextAfter }
+      })
     },
   }),
   route({

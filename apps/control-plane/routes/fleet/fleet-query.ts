@@ -5,41 +5,13 @@ import { deviceStatuses } from '#fleet/devices/status'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/gps/gps-request'
 import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
-import type { BoundingBox } from '#telemetry/geo/geo'
 import { fieldTable } from '#telemetry/report/fields'
-import { distinct, fileFormat, flag, instantIn, pageOrFileQuery, pageQuery, repeatable } from '../../http/schemas.ts'
+import { boundingBox, operatorCode } from '../../http/geo-schemas.ts'
+import { fileFormat, flag, instantIn, pageOrFileQuery, pageQuery, repeatable, wordList } from '../../http/schemas.ts'
 
 const maxMinutes = 129_600
 // The retention of dwells.
 const maxDwellSeconds = 34_560_000
-
-/** Rejects boxes that are not on the globe. */
-export const onGlobe = <Box extends z.ZodType<BoundingBox, string>>(box: Box) =>
-  box
-    .refine(
-      ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
-      'Longitudes must be between -180 and 180.',
-    )
-    .refine(
-      ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
-      'Latitudes must be between -90 and 90, south first.',
-    )
-
-const boundingBox = onGlobe(
-  z
-    .string()
-    .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
-    .transform((list) => list.split(',').map(Number) as unknown as BoundingBox),
-)
-  .describe('minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.')
-  .meta({ example: '-8.6,51.8,-8.3,52.0' })
-
-/** A list of words, separated by commas or in repeated parameters. */
-const wordList = <Word extends string>(words: readonly [Word, ...Word[]]) =>
-  z.preprocess(
-    (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
-    distinct(z.enum(words), 64),
-  )
 
 const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
 
@@ -50,9 +22,6 @@ const past = {
 
 /** `sinceMinutes` of a JSON body. */
 export const sinceMinutes = (defaultMinutes: number) => z.number().int().min(1).max(maxMinutes).default(defaultMinutes)
-
-/** MCC and MNC of an operator. */
-export const operatorCode = z.string().regex(/^\d{5,6}$/)
 
 const deviceFilter = {
   orgId: uuid()

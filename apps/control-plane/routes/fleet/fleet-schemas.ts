@@ -116,7 +116,7 @@ const detailedCellSchema = z
   })
   .meta({ id: 'DetailedCoverageCell' })
 
-const nearSchema = z
+export const nearSchema = z
   .object({
     name: z.string(),
     country: z.string().describe('ISO 3166-1 alpha-2.'),

@@ -9,7 +9,7 @@ import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
 import { ok, type Route, route } from '../../http/route.ts'
 import { dryRunQuery, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
-import { selectionFields, selectionOf } from '../devices/device-selection.ts'
+import { selectionFields, selectionOf, withLive } from '../devices/device-selection.ts'
 import { accepted, batchOptions, dryRunAnswer, onceUnlessDryRun } from './batch-options.ts'
 
 import { statusAndKind } from './jobs.ts'
@@ -58,8 +58,10 @@ export const jobRequestRoutes: Route[] = [
         rollout: { canary: 5, stages: [{ percent: 25 }], stageWaitMinutes: 60, pauseWhenFailedPct: 10 },
       },
     },
-    handle: async ({ ctx, params, query, body }) => {
-      const input = { ...body, organizationId: params.orgId }
+    handle: async (request) => {
+      const { ctx, params, query, body } = request
+      const target = await withLive(request, params.orgId, body.target)
+      const input = { ...body, target, organizationId: params.orgId }
       return query.dryRun ? ok(await planBatch(ctx, input)) : accepted(await createBatch(ctx, input), params.orgId)
     },
   }),

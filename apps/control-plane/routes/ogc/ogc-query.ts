@@ -3,8 +3,8 @@ import { uuid } from '#core/schemas'
 import { collectionIds, maxFeatures } from '#fleet-map/features/collections'
 import type { FeatureTimes } from '#fleet-map/features/feature-times'
 import type { BoundingBox } from '#telemetry/geo/geo'
+import { onGlobe } from '../../http/geo-schemas.ts'
 import { pageQuery } from '../../http/schemas.ts'
-import { onGlobe } from '../fleet/fleet-query.ts'
 
 const number = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 

@@ -139,7 +139,7 @@ async function targetMembers(
     return { condition: isEffectiveMemberSql, values, name: group.name }
   }
   if ('filter' in target) {
-    return { ...(await matchingDevices(ctx, connection, { organizationId, filter: target.filter })), name: null }
+    return { ...(await matchingDevices(ctx, connection, { organizationId, ...target })), name: null }
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
@@ -273,7 +273,8 @@ async function insertBatchRow(
        $profileVersion, $profileName, $targetName, $schedule, $rollout, $delivery, $expiresAt, $total, $total, $held, $fresh, $skipped,
        $open, $createdBy, $createdAt, $finishedAt, $traceparent)`,
     {
-      ...{ batchId, organizationId, kind, status, target, parameters, targetName, schedule, rollout, delivery },
+      ...{ batchId, organizationId, kind, status, parameters, targetName, schedule, rollout, delivery },
+      target: 'filter' in target ? { filter: target.filter } : target,
       ...{ profileId: profile?.id, profileVersion: profile?.version, profileName: profile?.name },
       ...{ total, held: held ? total : 0, fresh: held ? 0 : total, skipped: JSON.stringify(skipped) },
       ...{ expiresAt, open, createdAt, finishedAt: total === 0 ? createdAt : null },

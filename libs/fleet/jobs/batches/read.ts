@@ -6,7 +6,8 @@ import type { Scope } from '#fleet/access/scopes'
 import { actorNameSql } from '#fleet/audit/actor-names'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { FleetContext } from '#fleet/context'
-import type { DeviceFilter } from '#fleet/devices/matching'
+import { modemConditions } from '#fleet/devices/live-filter'
+import type { FoundFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import { deliveryOut, type HeldReason, heldReasonSql, heldReasons, momentOfJobSql } from '#fleet/jobs/model/good-moment'
@@ -32,6 +33,15 @@ const filterOut = z
     tag: z.array(z.string()),
     placeId: uuid(),
     configState: z.enum(configStates),
+    groupId: uuid(),
+    firmware: z.string(),
+    bbox: z.array(z.number()),
+    seenWithinMinutes: z.int(),
+    silentForMinutes: z.int(),
+    signal: z.array(z.string()),
+    rat: z.string(),
+    plmn: z.string(),
+    modems: z.enum(modemConditions),
   })
   .partial()
 
@@ -107,7 +117,7 @@ type BatchSummary = z.infer<typeof batchSummarySchema>
 export type Batch = z.infer<typeof batchSchema>
 
 /** A filter stands for the devices that match it when the batch is created. */
-export type BatchTarget = { groupId: string } | { deviceIds: string[] } | { filter: DeviceFilter }
+export type BatchTarget = { groupId: string } | { deviceIds: string[] } | FoundFilter
 
 export type BatchReference = { organizationId: string; batchId: string }
 

@@ -33,6 +33,9 @@ complete -o default -F _routerfleet routerfleet
 const optionValues: Record<string, readonly string[]> = {
   '--role': ['viewer', 'operator', 'admin'],
   '--status': ['provisioning', 'online', 'offline', 'disabled', 'error'],
+  '--signal': ['excellent', 'good', 'fair', 'poor', 'none', 'unknown'],
+  '--modems': ['several', 'withoutService'],
+  '--include': ['signal', 'near'],
   '--kind': ['connection', 'cellular', 'system', 'location'],
 }
 const formats: Record<string, readonly string[]> = {

@@ -1,26 +1,20 @@
 import type { Command } from 'commander'
-import type { components } from '../../openapi.ts'
+import { nearText } from '../../near.ts'
+import type { components, paths } from '../../openapi.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { collect, readTable } from '../input.ts'
 import { openSession } from '../session.ts'
-import { table } from '../table.ts'
+import { type Cell, table } from '../table.ts'
 
-type Device = components['schemas']['Device']
-type Filter = { q?: string; tag?: string[]; status?: Status; configState?: ConfigState; limit?: string }
-type ConfigState = components['schemas']['DeviceConfig']['state']
-type Status = 'provisioning' | 'online' | 'offline' | 'disabled' | 'error'
+type Device = components['schemas']['ListedDevice']
+type ListQuery = NonNullable<paths['/devices']['get']['parameters']['query']>
+type ListOptions = Omit<ListQuery, 'limit' | 'cursor'> & { limit?: string }
 
 /** `devices`. A device is named by its id, its serial or its name. */
 export function addDeviceCommands(program: Command): void {
   const devices = program.command('devices').description('The registry of routers.')
-  devices
-    .command('list')
-    .description('List devices.')
-    .option('--q <text>', 'part of the name, the serial or the model')
-    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
-    .option('--status <status>', 'provisioning, online, offline, disabled or error')
-    .option('--config-state <state>', 'inSync, pending, differs or unknown')
+  addFilters(devices.command('list').description('List devices.'))
     .option('--limit <count>', 'at most so many devices')
     .action(listDevices)
   devices.command('get <device>').description('Show a device.').action(getDevice)
@@ -44,17 +38,32 @@ export function addDeviceCommands(program: Command): void {
     .option('--tokens', 'issue a token for each device and print it')
     .option('--dry-run', 'check the rows, and create nothing')
     .action(importDevices)
-  devices
-    .command('export')
-    .description('Print all devices as a file.')
+  addFilters(devices.command('export').description('Print all devices as a file.'))
     .option('--format <format>', 'csv or ndjson', 'csv')
-    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
-    .option('--status <status>', 'only devices with this status')
-    .option('--config-state <state>', 'only devices in this state: inSync, pending, differs or unknown')
     .action(exportDevices)
 }
 
-async function listDevices({ limit, ...filter }: Filter, command: Command): Promise<void> {
+/** The filters and the order of a device list. */
+const addFilters = (command: Command): Command =>
+  command
+    .option('--q <text>', 'part of the name, the serial or the model')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--status <status>', 'provisioning, online, offline, disabled or error')
+    .option('--config-state <state>', 'inSync, pending, differs or unknown')
+    .option('--group-id <id>', 'only the members of this group')
+    .option('--firmware <version>', 'only devices with this firmware')
+    .option('--place-id <id>', 'only devices inside this place')
+    .option('--bbox <box>', 'only devices in west,south,east,north')
+    .option('--signal <class>', 'excellent, good, fair, poor, none or unknown; can be repeated', collect)
+    .option('--rat <technology>', 'only devices with this radio technology')
+    .option('--plmn <code>', 'only devices with this operator')
+    .option('--modems <condition>', 'several or withoutService')
+    .option('--seen-within-minutes <minutes>', 'only devices that reported since')
+    .option('--silent-for-minutes <minutes>', 'only devices that have not reported since')
+    .option('--sort <key>', 'the order, such as name, signal or -lastSeenAt')
+    .option('--include <part>', 'signal or near; can be repeated', collect)
+
+async function listDevices({ limit, ...filter }: ListOptions, command: Command): Promise<void> {
   const { client, print } = openSession(command)
   const { org } = command.optsWithGlobals<{ org?: string }>()
   const most = limit === undefined ? Infinity : countOf(limit)
@@ -64,20 +73,36 @@ async function listDevices({ limit, ...filter }: Filter, command: Command): Prom
     items.push(device)
     if (items.length >= most) break
   }
+  const shown = [...columns, ...(filter.include ?? []).flatMap((part) => partColumns[part])]
   print(items, () =>
     table(
-      ['ID', 'SERIAL', 'NAME', 'MODEL', 'STATUS', 'LAST SEEN', 'TAGS'],
-      items.map((device) => [
-        device.id,
-        device.serial,
-        device.name,
-        device.model,
-        device.status,
-        device.lastSeenAt,
-        device.tags.join(', '),
-      ]),
+      shown.map(([title]) => title),
+      items.map((device) => shown.map(([, cell]) => cell(device))),
     ),
   )
+}
+
+type Column = [title: string, cell: (device: Device) => Cell]
+
+const columns: Column[] = [
+  ['ID', ({ id }) => id],
+  ['SERIAL', ({ serial }) => serial],
+  ['NAME', ({ name }) => name],
+  ['MODEL', ({ model }) => model],
+  ['STATUS', ({ status }) => status],
+  ['LAST SEEN', ({ lastSeenAt }) => lastSeenAt],
+  ['TAGS', ({ tags }) => tags.join(', ')],
+]
+
+const partColumns: Record<NonNullable<ListQuery['include']>[number], Column[]> = {
+  signal: [
+    ['SIGNAL', ({ signal }) => signal?.quality],
+    ['RSRP', ({ signal }) => signal?.rsrpDbm],
+    ['OPERATOR', ({ signal }) => signal?.operatorName ?? signal?.plmn],
+    ['MODEMS', ({ modems }) => modems?.count],
+    ['WITHOUT SERVICE', ({ modems }) => modems?.withoutService],
+  ],
+  near: [['NEAR', ({ near }) => near && nearText(near)]],
 }
 
 function countOf(text: string): number {
@@ -153,7 +178,7 @@ async function importDevices(file: string, { atomic, tokens, dryRun }: ImportOpt
   throw new CommandError(`${failed.length} rows failed:\n${table(['LINE', 'CODE', 'DETAIL'], rows)}`, exitCodes.refused)
 }
 
-type ExportOptions = { format: 'csv' | 'ndjson'; tag?: string[]; status?: Status }
+type ExportOptions = Omit<ListQuery, 'limit' | 'cursor'> & { format: 'csv' | 'ndjson' }
 
 async function exportDevices(options: ExportOptions, command: Command): Promise<void> {
   const { client } = openSession(command)

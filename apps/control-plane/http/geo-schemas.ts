@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import type { BoundingBox } from '#telemetry/geo/geo'
+
+/** Rejects boxes that are not on the globe. */
+export const onGlobe = <Box extends z.ZodType<BoundingBox>>(box: Box) =>
+  box
+    .refine(
+      ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
+      'Longitudes must be between -180 and 180.',
+    )
+    .refine(
+      ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
+      'Latitudes must be between -90 and 90, south first.',
+    )
+
+/** A box in a query. */
+export const boundingBox = onGlobe(
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
+    .transform((list) => list.split(',').map(Number) as unknown as BoundingBox),
+)
+  .describe('minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.')
+  .meta({ example: '-8.6,51.8,-8.3,52.0' })
+
+/** A box in a body. */
+export const boundingBoxIn = onGlobe(z.tuple([z.number(), z.number(), z.number(), z.number()]))
+  .describe('West, south, east and north of a box in degrees. west > east is a box across the antimeridian.')
+  .meta({ example: [-8.6, 51.8, -8.3, 52] })
+
+/** MCC and MNC of an operator. */
+export const operatorCode = z.string().regex(/^\d{5,6}$/)
