@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export type HttpMetrics = {
   registry: Registry
   observe(request: { method: string; route: string; status: number; durationMs: number }): void
+  /** Counts a request that uses a deprecated operation, or a deprecated parameter of an operation. */
+  observeDeprecated(use: { operation: string; parameter: string }): void
 }
 
 /** The metrics of the event loop's lag include this time, so an idle process reports 0.1 s. */
@@ -26,8 +28,15 @@ export function createHttpMetrics(): HttpMetrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   })
+  const deprecated = new Counter({
+    name: 'http_deprecated_requests_total',
+    help: 'Requests that use a deprecated operation, or a deprecated parameter of it.',
+    labelNames: ['operation', 'parameter'],
+    registers: [registry],
+  })
   return {
     registry,
+    observeDeprecated: (use) => deprecated.inc(use),
     observe({ method, route, status, durationMs }) {
       total.inc({ method, route, status })
       seconds.observe({ method, route }, durationMs / 1000)

@@ -12,6 +12,8 @@ type RequestLogFields = {
   durationMs: number
   principal?: string | undefined
   code?: string | undefined
+  /** The deprecated operation or parameters that the request uses. */
+  deprecated?: readonly string[] | undefined
 }
 
 /** Creates a logger that writes one JSON line per event to stdout. Every line has the field `app`. */
@@ -25,8 +27,17 @@ export const createLogger = (app: string, level: string): Logger =>
 
 /** Logs a request: at level error for status 500 and above, otherwise info. */
 export function logRequest(logger: Logger, fields: RequestLogFields): void {
-  const { requestId, method, route, status, durationMs, principal, code } = fields
-  const line = { requestId, method, route, status, durationMs: Math.round(durationMs * 100) / 100, principal, code }
+  const { requestId, method, route, status, durationMs, principal, code, deprecated } = fields
+  const line = {
+    requestId,
+    method,
+    route,
+    status,
+    durationMs: Math.round(durationMs * 100) / 100,
+    principal,
+    code,
+    deprecated,
+  }
   if (status >= 500) logger.error(line, 'request')
   else logger.info(line, 'request')
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Adapter } from '#adapters/adapter'
 import type { Principal } from '#fleet/access/principal'
+import type { DeprecatedUse } from './deprecation.ts'
 import type { Admission, Route } from './route.ts'
 
 /** An authenticated caller, and how the body of its request may be read. */
@@ -12,6 +13,8 @@ export type AppEnv = {
     requestId: string
     /** The path pattern of the route, or `none`. */
     route: string
+    /** The deprecated parts of the API that the request uses, and the operation. */
+    deprecated?: { operation: string; uses: DeprecatedUse[]; documentation: string }
     /** True for a router's request that the device edge answers and logs. */
     isPassedOn: boolean
     /** Absent for public routes and for routers. */

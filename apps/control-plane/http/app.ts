@@ -20,7 +20,9 @@ import type { Admitted, AppContext, AppEnv } from './app-env.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
 import { authenticateCaller } from './caller.ts'
 import { clientAddress } from './client-address.ts'
+import { deprecatedUses, deprecationHeaders } from './deprecation.ts'
 import { answerOnce } from './idempotency.ts'
+import { operationIdOf } from './openapi-names.ts'
 import { requestValidators, validatedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 
@@ -74,6 +76,7 @@ const admitCaller =
     c.set('route', route.path)
     if (route.adaptError) c.set('adaptError', route.adaptError)
     if (route.adapter) c.set('adapter', route.adapter)
+    noteDeprecated(route, c, services)
     const admitted = await admit(route, c, services)
     if (admitted instanceof Response) return admitted
     c.set('admitted', admitted)
@@ -83,6 +86,14 @@ const admitCaller =
       admitted.terms.account?.close()
     }
   }
+
+function noteDeprecated(route: Route, c: AppContext, { publicBaseUrl }: Services): void {
+  const uses = deprecatedUses(route, c.req.query())
+  if (uses.length === 0) return
+  const operation = operationIdOf(route)
+  const documentation = `${publicBaseUrl.replace(/\/$/, '')}/docs#/${encodeURIComponent(route.tag)}/${operation}`
+  c.set('deprecated', { operation, uses, documentation })
+}
 
 /** Handles the request in a span. The trace of a caller that sends `traceparent` continues. */
 async function handleTraced(route: Route, c: AppContext, services: Services): Promise<Response> {
@@ -237,6 +248,8 @@ async function finish(c: AppContext, services: Services, startedMs: number): Pro
   for (const [name, value] of Object.entries(c.get('extra'))) {
     if (!c.res.headers.has(name)) c.res.headers.set(name, value)
   }
+  const deprecated = c.get('deprecated')
+  if (deprecated) sayDeprecated(deprecated, c, services)
   const observed = {
     method: c.req.method,
     route: c.get('route'),
@@ -250,7 +263,18 @@ async function finish(c: AppContext, services: Services, startedMs: number): Pro
     requestId: c.get('requestId'),
     principal: c.get('principal')?.id,
     code: c.get('code'),
+    deprecated: deprecated?.uses.map(({ parameter }) => parameter ?? deprecated.operation),
   })
+}
+
+/** Tells the caller and the operator about deprecated parts of the API. */
+function sayDeprecated(
+  { operation, uses, documentation }: NonNullable<AppEnv['Variables']['deprecated']>,
+  c: AppContext,
+  { metrics }: Services,
+): void {
+  for (const [name, value] of Object.entries(deprecationHeaders(uses, documentation))) c.res.headers.append(name, value)
+  for (const { parameter } of uses) metrics.observeDeprecated({ operation, parameter: parameter ?? '' })
 }
 
 function methodsByPath(routes: readonly Route[]): Map<string, string[]> {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { deprecationMembers, deprecationText } from './deprecation.ts'
 import { documentedErrors } from './openapi-errors.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { operationIdOf, requestName, resultName } from './openapi-names.ts'
@@ -15,6 +16,8 @@ type OpenApiOperation = {
   summary: string
   description: string
   tags: Tag[]
+  deprecated?: true
+  'x-sunset'?: string
   security: Record<string, string[]>[]
   'x-access': string
   parameters: Json[]
@@ -82,8 +85,9 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
   return {
     operationId,
     summary: route.summary,
-    description: [route.description, accessOf(route)].filter((part) => part !== undefined).join('\n\n'),
+    description: paragraphs(route.deprecated && deprecationText(route.deprecated), route.description, accessOf(route)),
     tags: [route.tag],
+    ...deprecationMembers(route.deprecated),
     security: securityOf(route),
     'x-access': route.access,
     parameters: [
@@ -95,6 +99,8 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
     responses: responsesOf(route, operationId, components),
   }
 }
+
+const paragraphs = (...texts: (string | undefined)[]): string => texts.filter((text) => text !== undefined).join('\n\n')
 
 /** Who may call a route, in one sentence. */
 function accessOf({ access, path }: Route): string {
@@ -126,12 +132,15 @@ function queryParameters(route: Route, components: Json): Json[] {
   const { properties, required } = propertiesOf(route.query ?? route.passedQuery, components)
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = schema
+    const deprecated = route.deprecatedQuery?.[name]
+    const text = paragraphs(deprecated && deprecationText(deprecated), description as string | undefined)
     return {
       name,
       in: 'query',
       required: required.includes(name),
       schema: rest,
-      ...(description ? { description } : {}),
+      ...(text ? { description: text } : {}),
+      ...deprecationMembers(deprecated),
     }
   })
 }

@@ -66,6 +66,14 @@ export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8A
 
 type Idempotency = 'replay' | 'secret'
 
+/** How a part of the API leaves it. Dates are days in UTC, such as `2027-01-31`; docs/versioning.md says how long it stays. */
+export type Deprecated = {
+  since: string
+  sunset: string
+  /** Markdown: what replaces it. */
+  use?: string
+}
+
 type Schema<T> = z.ZodType<T> | undefined
 
 /**
@@ -81,6 +89,10 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   /** Markdown for the documentation, if the summary is not sufficient. */
   description?: string
   tag: Tag
+  /** The response says that the operation is deprecated. */
+  deprecated?: Deprecated
+  /** By the name of the query parameter. Only responses to requests that have it say so. */
+  deprecatedQuery?: Record<string, Deprecated>
   /**
    * 'public' needs no credentials, 'device' a device token (checked by the device edge), 'principal' any authenticated
    * caller; a scope or 'platform' is documented here and checked by the verb, which knows the organization.
