@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { constants } from 'node:zlib'
 import { defineConfig } from 'vite'
@@ -16,10 +17,13 @@ const pages = ['index.html', 'docs.html']
 // The highest quality, 11, takes several times as long and saves a twentieth.
 const brotliQuality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+
 // All addresses are relative: the built pages work at the root and behind any path prefix.
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
+  define: { productVersion: JSON.stringify(version) },
   plugins: [
     coarserAtlas(),
     compression({

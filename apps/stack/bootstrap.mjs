@@ -24,7 +24,8 @@ async function buildPage() {
   const page = join(repository, 'apps/fleet-map')
   if (!existsSync(join(page, 'index.html'))) return
   const sources = ['src', 'public'].map((name) => newestChangeMs(join(page, name)))
-  const files = ['index.html', 'docs.html', 'vite.config.ts', 'atlas.ts'].map(
+  // The page shows the version of package.json.
+  const files = ['index.html', 'docs.html', 'vite.config.ts', 'atlas.ts', '../../package.json'].map(
     (name) => statSync(join(page, name)).mtimeMs,
   )
   const built = join(page, 'dist/index.html')

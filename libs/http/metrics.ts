@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { version } from '#core/version'
 
 export type HttpMetrics = {
   registry: Registry
@@ -15,6 +16,13 @@ export function createHttpMetrics(): HttpMetrics {
   const registry = new Registry()
   // The timer that measures the event loop is the most frequent wake-up of an idle process.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopTimerMs })
+  const build = new Gauge({
+    name: 'routerfleet_build_info',
+    help: 'Always 1. The label has the version that the process runs.',
+    labelNames: ['version'],
+    registers: [registry],
+  })
+  build.set({ version }, 1)
   const total = new Counter({
     name: 'http_requests_total',
     help: 'Completed requests, by route pattern and status.',

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Registry } from 'prom-client'
+import { version } from '#core/version'
 import { type ReadinessCheck, readiness } from '#http/health'
 
 type Parts = { checks: readonly ReadinessCheck[]; registry: Registry; isStopping: () => boolean }
@@ -16,7 +17,7 @@ export function createOperationsServer({ checks, registry, isStopping }: Parts):
     if (path === '/livez') return answer(200, 'application/json', '{"status":"ok"}')
     if (path === '/readyz') {
       const state = isStopping() ? { ready: false, checks: {} } : await readiness(checks)
-      return answer(state.ready ? 200 : 503, 'application/json', JSON.stringify(state))
+      return answer(state.ready ? 200 : 503, 'application/json', JSON.stringify({ version, ...state }))
     }
     if (path === '/metrics') return answer(200, registry.contentType, await registry.metrics())
     return answer(404, 'text/plain', 'No such path\n')

@@ -5,6 +5,7 @@ import { Pool } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
+import { version } from '#core/version'
 import { startServer } from '#http/server'
 import { transaction } from '#postgres/pool'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
@@ -175,7 +176,7 @@ describe('GET /readyz', () => {
   test('503 with the component that is unavailable', async () => {
     expect(await api.call('GET', '/readyz')).toMatchObject({
       status: 503,
-      body: { code: 'not_ready', checks: { postgres: 'ok', questdb: 'ok', ingest: 'failed' } },
+      body: { code: 'not_ready', version, checks: { postgres: 'ok', questdb: 'ok', ingest: 'failed' } },
     })
   })
 })

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { version } from '#core/version'
 import { deprecationMembers, deprecationText } from './deprecation.ts'
 import { documentedErrors } from './openapi-errors.ts'
 import { exampleOf } from './openapi-examples.ts'
@@ -51,7 +52,7 @@ export function createOpenApi(routes: readonly Route[], baseUrl: string): OpenAp
     openapi: '3.1.0',
     info: {
       title: 'Routerfleet',
-      version: '1',
+      version,
       description:
         'Manages fleets of cellular routers and serves their telemetry. Unknown fields in bodies and unknown query parameters return 400. Objects of other organizations return 404, like objects that do not exist.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

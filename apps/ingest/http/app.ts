@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
 import { adapters } from '#adapters/adapters'
 import { notFound, ServiceError } from '#core/errors'
+import { version } from '#core/version'
 import { nextJobPath, reportPath } from '#device-edge/contract'
 import { type ReadinessCheck, readiness } from '#http/health'
 import type { HttpMetrics } from '#http/metrics'
@@ -90,9 +91,9 @@ const methodOf = ({ method }: { method: string }) => method
 
 async function answerReadiness(checks: readonly ReadinessCheck[]): Promise<Response> {
   const state = await readiness(checks)
-  if (state.ready) return Response.json(state)
+  if (state.ready) return Response.json({ version, ...state })
   throw new ServiceError(503, 'not_ready', 'The device edge is not ready.', {
-    members: { checks: state.checks, ...(state.reasons && { reasons: state.reasons }) },
+    members: { version, checks: state.checks, ...(state.reasons && { reasons: state.reasons }) },
     headers: { 'Retry-After': '1' },
   })
 }

@@ -2,6 +2,7 @@ import { lookup as resolve } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import { type ReachableAddresses, reachableAddresses } from '#core/public-address'
+import { version } from '#core/version'
 
 export type GuardedPostOptions = {
   /** The addresses that may be connected to. Default: those on the public Internet. */
@@ -20,6 +21,9 @@ export type PostOutcome =
 
 /** Posts JSON to URLs that callers of the API chose. */
 export type GuardedPost = { post(request: PostedJson): Promise<PostOutcome>; close(): Promise<void> }
+
+/** Firewalls of receivers may compare it, so it changes with the major version only. */
+const userAgent = `routerfleet-webhooks/${version.split('.')[0]}`
 
 class RefusedAddress extends Error {}
 
@@ -50,7 +54,7 @@ export function createGuardedPost({
           origin,
           path: pathname + search,
           method: 'POST',
-          headers: { 'content-type': 'application/json', 'user-agent': 'routerfleet-webhooks/1', ...headers },
+          headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...headers },
           body,
           signal: AbortSignal.timeout(timeoutMs),
         })

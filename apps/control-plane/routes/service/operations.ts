@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { insufficientScope, ServiceError } from '#core/errors'
+import { version } from '#core/version'
 import { readiness } from '#http/health'
 import type { Copies } from '#questdb/copies/copies'
 import { type Route, route } from '../../http/route.ts'
@@ -14,6 +15,7 @@ const copySchema = z.object({
 })
 const readinessSchema = z
   .object({
+    version: z.string().describe('The version that this process runs.'),
     ready: z.boolean(),
     checks: z.record(z.string(), z.enum(['ok', 'failed'])),
     copies: z.array(copySchema).optional().describe('The copies of QuestDB, if there are several.'),
@@ -54,8 +56,8 @@ export const operationRoutes: Route[] = [
     handle: async ({ services }) => {
       const state = await readiness(services.readinessChecks)
       const copies = copyViews(services.copies)
-      if (state.ready) return { status: 200, body: { ...state, ...copies } }
-      throw notReady({ checks: state.checks, ...(state.reasons && { reasons: state.reasons }), ...copies })
+      if (state.ready) return { status: 200, body: { version, ...state, ...copies } }
+      throw notReady({ version, checks: state.checks, ...(state.reasons && { reasons: state.reasons }), ...copies })
     },
   }),
   route({

@@ -54,6 +54,7 @@ export function SettingsView() {
         </nav>
         <div class={css.settingsContent}>
           <Content section={chosen} org={org} />
+          <p class="hint">Version {productVersion}</p>
         </div>
       </div>
     </div>

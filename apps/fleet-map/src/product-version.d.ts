@@ -1,0 +1,2 @@
+/** The version of package.json, which the build inserts. */
+declare const productVersion: string
