@@ -4,10 +4,29 @@ import type { OpenApiDocument } from '../apps/control-plane/http/openapi.ts'
 export const keptFile = 'docs/contract/openapi.json'
 
 /** What programs that call the API do not depend on. */
-const prose = new Set(['description', 'summary', 'example', 'examples', 'title', 'contact', 'tags', 'servers', 'license'])
+const prose = new Set([
+  'description',
+  'summary',
+  'example',
+  'examples',
+  'title',
+  'contact',
+  'tags',
+  'servers',
+  'license',
+])
 
 /** Objects whose keys are names of the contract, such as a property with the name `description`. */
-const named = new Set(['properties', 'paths', 'schemas', 'responses', 'content', 'headers', 'securitySchemes', 'webhooks'])
+const named = new Set([
+  'properties',
+  'paths',
+  'schemas',
+  'responses',
+  'content',
+  'headers',
+  'securitySchemes',
+  'webhooks',
+])
 
 /**
  * The document as it is kept for comparison: without prose and examples, and with one line for each operation and schema, in
@@ -29,7 +48,11 @@ export function keptForm({ openapi, info, paths, components, ...rest }: OpenApiD
 }
 
 /** A JSON object with one line for each member, sorted by name. */
-function lines<Value>(object: Record<string, Value> | object, textOf: (value: Value) => string, indent: string): string {
+function lines<Value>(
+  object: Record<string, Value> | object,
+  textOf: (value: Value) => string,
+  indent: string,
+): string {
   const entries = Object.entries(object as Record<string, Value>).sort(([one], [other]) => (one < other ? -1 : 1))
   const texts = entries.map(([name, value]) => `${indent}${JSON.stringify(name)}: ${textOf(value)}`)
   return `{\n${texts.join(',\n')}\n${indent.slice(2)}}`

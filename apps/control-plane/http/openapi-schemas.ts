@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { namedEnums } from './openapi-enums.ts'
+import { namedEnums, openEnums } from './openapi-enums.ts'
 import { pascalCase, singular } from './openapi-names.ts'
 
 type Json = Record<string, unknown>
@@ -24,12 +24,18 @@ export function jsonSchema(
   const moved = JSON.parse(text.replaceAll('#/$defs/', '#/components/schemas/'))
   for (const [id, definition] of Object.entries<Json>(moved.$defs)) define(id, definition, components)
   for (const [id, words] of Object.entries(namedEnums)) {
-    if (text.includes(`"${referenceTo(id)}"`)) define(id, { type: 'string', enum: words }, components)
+    if (text.includes(`"${referenceTo(id)}"`)) define(id, enumSchema(id, words), components)
   }
   const { id, ...rest } = moved.own
   if (typeof id === 'string') return define(id, rest, components)
   return name ? named(name(rest), rest, components) : rest
 }
+
+const enumSchema = (id: string, words: readonly string[]): Json => ({
+  type: 'string',
+  enum: words,
+  ...(openEnums.has(id) && { description: 'Later versions can add values: accept values that you do not know.' }),
+})
 
 /** Moves a schema to `components`, and returns the reference to it. */
 function define(name: string, { id: _id, ...schema }: Json, components: Json): Json {

@@ -6,7 +6,7 @@ import { actorNameSql } from '#fleet/audit/actor-names'
 export const alertStates = ['open', 'acknowledged', 'closed'] as const
 
 /** Why an alert was closed: by a person, or automatically. */
-const closeReasons = [
+export const closeReasons = [
   'closed_by_user',
   'condition_ended',
   'out_of_scope',
