@@ -8,6 +8,7 @@ import { type AdvisedSim, adviseSims } from '#fleet-map/sim-advice/advise'
 import { replaceAdvice } from '#fleet-map/sim-advice/stored'
 import { epochMs, queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
+import { hasSchema } from '#questdb/schema/schema'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type RadioHealth, radioStatuses } from '#telemetry/radio-health/radio-health'
 import { claimRun, type DueOrganization, dueOrganizations, whileClaimed } from './claim.ts'
@@ -26,7 +27,8 @@ const canCompare = ({ coverage, fleetGps }: Plan): boolean => coverage && fleetG
 
 /**
  * Compares the radios and the operators of the organizations that requested it, and of all others once a night, in turns of
- * organizations. Only those whose plan has coverage. Several workers may run it: each claims an organization. Returns the number of compared radios.
+ * organizations. Only those whose plan has coverage. Several workers may run it: each claims an organization. Does nothing until a
+ * copy has the tables of this version. Returns the number of compared radios.
  */
 export async function compareDueRadios(
   system: RadioHealthSystem,
@@ -42,15 +44,22 @@ export async function compareDueRadios(
       return canCompare(plan) ? [[organization.id, { ...organization, historyDays: plan.historyDays }] as const] : []
     }),
   )
+  const current = planned.size === 0 ? [] : await currentCopies(copies)
   return rounds.run({
-    owners: [...planned.keys()],
+    owners: current.length === 0 ? [] : [...planned.keys()],
     startsOver: true,
     roundMs,
     workOf: (owner) => {
       const organization = planned.get(owner)
-      return organization ? [() => compareOrganization(system, copies, organization)] : []
+      return organization ? [() => compareOrganization(system, current, organization)] : []
     },
   })
+}
+
+/** Without the copies whose tables ingest or a writer has still to upgrade. One that fails stays: the comparison says why. */
+async function currentCopies(copies: readonly QuestdbSql[]): Promise<QuestdbSql[]> {
+  const isCurrent = await Promise.all(copies.map((copy) => hasSchema(copy).catch(() => true)))
+  return copies.filter((_, index) => isCurrent[index])
 }
 
 async function compareOrganization(

@@ -50,6 +50,15 @@ async function compared(serving?: Serving) {
   return fleet
 }
 
+test('a comparison waits until a copy of QuestDB has the tables of this version', async () => {
+  const { organization } = await fleetWithWeakRouter()
+  await start(organization.key, organization.id)
+  // Like a QuestDB that ingest has not upgraded yet.
+  const earlier = { ...api.questdb, query: async () => [] }
+  expect(await compareDueRadios({ ...api.services, clock: Date.now }, [earlier])).toBe(0)
+  expect(await compareDueRadios({ ...api.services, clock: Date.now }, [earlier, api.questdb])).toBe(6)
+})
+
 describe('GET /fleet/radio-health', () => {
   test('200 with the weakest first, in pages and by filters', async () => {
     const { organization, weak } = await compared()
