@@ -714,11 +714,23 @@ class Operations(Requests):
         device_id: str | Sequence[str] | None = None,
         config_state: Literal["inSync", "pending", "differs", "unknown"] | None = None,
         place_id: str | None = None,
+        group_id: str | None = None,
+        firmware: str | None = None,
+        rat: types.RadioAccessTechnology | None = None,
+        plmn: str | None = None,
+        modems: Literal["several", "withoutService"] | None = None,
+        bbox: str | None = None,
+        signal: str | Sequence[str] | None = None,
+        seen_within_minutes: int | None = None,
+        silent_for_minutes: int | None = None,
+        sort: types.ExportDevicesSort | None = None,
+        include: types.ExportDevicesInclude | Sequence[types.ExportDevicesInclude] | None = None,
     ) -> Download:
         """Export devices as a file
 
-        Streams all devices that match the filters, newest first. The connection closes before the end of the file
-        if the key or the session is revoked or loses its access during the download.
+        Streams all devices that match the filters, newest first or in the requested order. With `include`, the file
+        has more columns. The connection closes before the end of the file if the key or the session is revoked or
+        loses its access during the download.
 
         Requires the scope `device:read`.
 
@@ -730,6 +742,23 @@ class Operations(Requests):
             device_id: Can be repeated. Returns only these devices.
             config_state: Whether devices run the profile that was last applied to them.
             place_id: Returns devices whose last position is inside this place. Needs `fleet:read`.
+            group_id: Returns the effective members of this group. Needs `group:read`.
+            firmware: Returns devices with exactly this firmware version.
+            rat: Returns devices whose active modem last used this radio technology. Needs `fleet:read`.
+            plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
+            modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
+                devices of which a modem has no service. Needs `fleet:read`.
+            bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
+                east is a box across the antimeridian. Needs `fleet:read`.
+            signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
+                is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
+            seen_within_minutes: Returns devices that reported within the last minutes.
+            silent_for_minutes: Returns devices whose last report is older than so many minutes.
+            sort: Order of the list; descending with a minus sign. By default, newest first. `signal` (RSRP of the
+                active modem), `operator` and `modems` (those without service, then the number) need `fleet:read`,
+                and devices without a value come last. A device whose value changes while you read page by page can
+                be missing or appear twice.
+            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`, and `near`.
         """
         return self._download(Call(
             "GET",
@@ -743,6 +772,17 @@ class Operations(Requests):
                 "deviceId": device_id,
                 "configState": config_state,
                 "placeId": place_id,
+                "groupId": group_id,
+                "firmware": firmware,
+                "rat": rat,
+                "plmn": plmn,
+                "modems": modems,
+                "bbox": bbox,
+                "signal": signal,
+                "seenWithinMinutes": seen_within_minutes,
+                "silentForMinutes": silent_for_minutes,
+                "sort": sort,
+                "include": include,
             },
         ))
 
@@ -756,10 +796,20 @@ class Operations(Requests):
         device_id: str | Sequence[str] | None = None,
         config_state: Literal["inSync", "pending", "differs", "unknown"] | None = None,
         place_id: str | None = None,
-        sort: types.ListDevicesSort | None = None,
+        group_id: str | None = None,
+        firmware: str | None = None,
+        rat: types.RadioAccessTechnology | None = None,
+        plmn: str | None = None,
+        modems: Literal["several", "withoutService"] | None = None,
+        bbox: str | None = None,
+        signal: str | Sequence[str] | None = None,
+        seen_within_minutes: int | None = None,
+        silent_for_minutes: int | None = None,
+        sort: types.ExportDevicesSort | None = None,
+        include: types.ExportDevicesInclude | Sequence[types.ExportDevicesInclude] | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-    ) -> Listing[types.Device, types.DevicePage]:
+    ) -> Listing[types.ListedDevice, types.ListedDevicePage]:
         """List devices
 
         Requires the scope `device:read`.
@@ -772,8 +822,23 @@ class Operations(Requests):
             device_id: Can be repeated. Returns only these devices.
             config_state: Whether devices run the profile that was last applied to them.
             place_id: Returns devices whose last position is inside this place. Needs `fleet:read`.
-            sort: Order of the list; descending with a minus sign. By default, newest first. A device whose value
-                changes while you read page by page can be missing or appear twice.
+            group_id: Returns the effective members of this group. Needs `group:read`.
+            firmware: Returns devices with exactly this firmware version.
+            rat: Returns devices whose active modem last used this radio technology. Needs `fleet:read`.
+            plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
+            modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
+                devices of which a modem has no service. Needs `fleet:read`.
+            bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
+                east is a box across the antimeridian. Needs `fleet:read`.
+            signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
+                is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
+            seen_within_minutes: Returns devices that reported within the last minutes.
+            silent_for_minutes: Returns devices whose last report is older than so many minutes.
+            sort: Order of the list; descending with a minus sign. By default, newest first. `signal` (RSRP of the
+                active modem), `operator` and `modems` (those without service, then the number) need `fleet:read`,
+                and devices without a value come last. A device whose value changes while you read page by page can
+                be missing or appear twice.
+            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`, and `near`.
             cursor: The `nextCursor` of the previous page.
             limit: Maximum number of items on a page.
         """
@@ -788,7 +853,17 @@ class Operations(Requests):
                 "deviceId": device_id,
                 "configState": config_state,
                 "placeId": place_id,
+                "groupId": group_id,
+                "firmware": firmware,
+                "rat": rat,
+                "plmn": plmn,
+                "modems": modems,
+                "bbox": bbox,
+                "signal": signal,
+                "seenWithinMinutes": seen_within_minutes,
+                "silentForMinutes": silent_for_minutes,
                 "sort": sort,
+                "include": include,
                 "cursor": cursor,
                 "limit": limit,
             },
@@ -942,7 +1017,7 @@ class Operations(Requests):
         self,
         id: str,
         *,
-        kind: types.ListDeviceEventsKind | Sequence[types.ListDeviceEventsKind] | None = None,
+        kind: types.DeviceEventKind | Sequence[types.DeviceEventKind] | None = None,
         cursor: str | None = None,
         limit: int | None = None,
     ) -> Listing[types.DeviceEvent, types.DeviceEventPage]:
@@ -1004,6 +1079,15 @@ class Operations(Requests):
         tag: str | Sequence[str] | None = None,
         config_state: Literal["inSync", "pending", "differs", "unknown"] | None = None,
         place_id: str | None = None,
+        group_id: str | None = None,
+        firmware: str | None = None,
+        rat: types.RadioAccessTechnology | None = None,
+        plmn: str | None = None,
+        modems: Literal["several", "withoutService"] | None = None,
+        bbox: str | None = None,
+        signal: str | Sequence[str] | None = None,
+        seen_within_minutes: int | None = None,
+        silent_for_minutes: int | None = None,
     ) -> types.DeviceCounts:
         """Count devices
 
@@ -1016,11 +1100,38 @@ class Operations(Requests):
             tag: Can be repeated. Returns devices that have all of these tags.
             config_state: Whether devices run the profile that was last applied to them.
             place_id: Returns devices whose last position is inside this place. Needs `fleet:read`.
+            group_id: Returns the effective members of this group. Needs `group:read`.
+            firmware: Returns devices with exactly this firmware version.
+            rat: Returns devices whose active modem last used this radio technology. Needs `fleet:read`.
+            plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
+            modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
+                devices of which a modem has no service. Needs `fleet:read`.
+            bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
+                east is a box across the antimeridian. Needs `fleet:read`.
+            signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
+                is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
+            seen_within_minutes: Returns devices that reported within the last minutes.
+            silent_for_minutes: Returns devices whose last report is older than so many minutes.
         """
         answer: types.DeviceCounts = self._json(Call(
             "GET",
             f"/orgs/{segment(org_id)}/device-counts",
-            query={"status": status, "q": q, "tag": tag, "configState": config_state, "placeId": place_id},
+            query={
+                "status": status,
+                "q": q,
+                "tag": tag,
+                "configState": config_state,
+                "placeId": place_id,
+                "groupId": group_id,
+                "firmware": firmware,
+                "rat": rat,
+                "plmn": plmn,
+                "modems": modems,
+                "bbox": bbox,
+                "signal": signal,
+                "seenWithinMinutes": seen_within_minutes,
+                "silentForMinutes": silent_for_minutes,
+            },
         ))
         return answer
 
@@ -2450,8 +2561,8 @@ class Operations(Requests):
         """Create a webhook
 
         Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is
-        returned only once. Each event is delivered at least once. Failed deliveries are retried for a day; then the
-        webhook is disabled.
+        returned only once. Each event is delivered at least once. Failed deliveries are retried for three days;
+        then the webhook is disabled.
 
         Requires the scope `webhook:manage`.
 
@@ -2501,6 +2612,42 @@ class Operations(Requests):
         """
         self._none(Call("DELETE", f"/orgs/{segment(org_id)}/webhooks/{segment(id)}"))
 
+    def rotate_webhook_secret(
+        self,
+        org_id: str,
+        id: str,
+        body: types.RotateWebhookSecretRequest | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> types.NewWebhook:
+        """Rotate the signing secret of a webhook
+
+        Creates a new secret. Until the old one expires, `webhook-signature` has a signature with each, the new one
+        first, so that your receiver can change over without losing a delivery.
+
+        Requires the scope `webhook:manage`.
+
+        Args:
+            idempotency_key: A repeated request with the same key returns the response of the first request. Keys
+                are kept for 24 hours.
+        """
+        answer: types.NewWebhook = self._json(Call(
+            "POST",
+            f"/orgs/{segment(org_id)}/webhooks/{segment(id)}/rotate-secret",
+            headers={"Idempotency-Key": idempotency_key},
+            json=body,
+        ))
+        return answer
+
+    def delete_webhook_old_secret(self, org_id: str, id: str) -> None:
+        """End the old signing secret of a webhook
+
+        From now on, deliveries have only the signature with the new secret.
+
+        Requires the scope `webhook:manage`.
+        """
+        self._none(Call("DELETE", f"/orgs/{segment(org_id)}/webhooks/{segment(id)}/old-secret"))
+
     def list_webhook_deliveries(
         self,
         org_id: str,
@@ -2511,8 +2658,8 @@ class Operations(Requests):
     ) -> Listing[types.WebhookDelivery, types.WebhookDeliveryPage]:
         """List deliveries of a webhook
 
-        Completed deliveries are kept for three days. When a webhook is disabled, its pending deliveries are
-        deleted.
+        Deliveries are listed for seven days. When the service disables a webhook, its pending deliveries become
+        `failed` and can be sent again. When a person disables it, they are deleted.
 
         Requires the scope `webhook:manage`.
 
@@ -2596,13 +2743,14 @@ class Operations(Requests):
         limit: int | None = None,
         step_seconds: int | None = None,
         cursor: str | None = None,
-        format: Literal["csv", "ndjson"],
+        format: Literal["csv", "ndjson", "vnd.apache.parquet"],
     ) -> Download:
         """Get the telemetry history of a device
 
         Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is
-        `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is
-        revoked or the device is deleted during the download.
+        `plan`. CSV, NDJSON and Parquet are streamed; the connection closes before the end if the key or the session
+        is revoked or the device is deleted during the download. Parquet has the columns of CSV and, if they have
+        positions, GeoParquet’s column `geometry`.
 
         Requires the scope `telemetry:read`.
 
@@ -2611,9 +2759,11 @@ class Operations(Requests):
             from_: Start of the window, inclusive. Replaces `sinceMinutes`.
             to: End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.
             modem: Only samples of this modem, of the kinds `cellular` and `connection`.
-            limit: Maximum number of items. By default 1000 for JSON and unlimited for CSV and NDJSON.
+            limit: Maximum number of items. By default 1000 for JSON and unlimited for files.
             step_seconds: Returns minimum, mean and maximum for each step of this length. Positions, headings and
                 channel numbers are left out.
+            format: The format of the response. By default the one that `Accept` prefers, and JSON without that
+                header.
         """
         return self._download(Call(
             "GET",
@@ -2648,8 +2798,9 @@ class Operations(Requests):
         """Get the telemetry history of a device
 
         Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is
-        `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is
-        revoked or the device is deleted during the download.
+        `plan`. CSV, NDJSON and Parquet are streamed; the connection closes before the end if the key or the session
+        is revoked or the device is deleted during the download. Parquet has the columns of CSV and, if they have
+        positions, GeoParquet’s column `geometry`.
 
         Requires the scope `telemetry:read`.
 
@@ -2658,7 +2809,7 @@ class Operations(Requests):
             from_: Start of the window, inclusive. Replaces `sinceMinutes`.
             to: End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.
             modem: Only samples of this modem, of the kinds `cellular` and `connection`.
-            limit: Maximum number of items. By default 1000 for JSON and unlimited for CSV and NDJSON.
+            limit: Maximum number of items. By default 1000 for JSON and unlimited for files.
             step_seconds: Returns minimum, mean and maximum for each step of this length. Positions, headings and
                 channel numbers are left out.
         """
@@ -2939,6 +3090,60 @@ class Operations(Requests):
             },
         ))
 
+    def download_coverage(
+        self,
+        *,
+        org_id: str | None = None,
+        group_id: str | None = None,
+        tag: str | Sequence[str] | None = None,
+        bbox: str | None = None,
+        zoom: float | None = None,
+        h3_resolution: int | None = None,
+        rat: types.RadioAccessTechnology | None = None,
+        plmn: str | None = None,
+        since_minutes: int | None = None,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        format: Literal["csv", "vnd.apache.parquet"],
+    ) -> Download:
+        """Get signal coverage by cell
+
+        As CSV and Parquet, it has the columns of the collection in `/ogc`, and Parquet also GeoParquet’s column
+        `geometry`. The connection closes before the end of the file if the caller loses its access during the
+        download. `byRat` and `byPlmn` are left out. The geometry is the hexagon of the cell.
+
+        Requires the scope `fleet:read`.
+
+        Args:
+            org_id: Returns data of this organization only. By default, all organizations that you can read are
+                merged.
+            tag: Can be repeated. Returns devices that have all of these tags.
+            bbox: minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.
+            zoom: Zoom of the map; sets the resolution of the response.
+            from_: Start of a range in the past, with `to`. Replaces `sinceMinutes`.
+            to: End of the range.
+            format: The format of the response. By default the one that `Accept` prefers, and JSON without that
+                header.
+        """
+        return self._download(Call(
+            "GET",
+            "/fleet/coverage",
+            query={
+                "orgId": org_id,
+                "groupId": group_id,
+                "tag": tag,
+                "bbox": bbox,
+                "zoom": zoom,
+                "h3Resolution": h3_resolution,
+                "rat": rat,
+                "plmn": plmn,
+                "sinceMinutes": since_minutes,
+                "from": from_,
+                "to": to,
+                "format": format,
+            },
+        ))
+
     def get_coverage(
         self,
         *,
@@ -2955,6 +3160,10 @@ class Operations(Requests):
         to: str | datetime | None = None,
     ) -> types.Coverage:
         """Get signal coverage by cell
+
+        As CSV and Parquet, it has the columns of the collection in `/ogc`, and Parquet also GeoParquet’s column
+        `geometry`. The connection closes before the end of the file if the caller loses its access during the
+        download. `byRat` and `byPlmn` are left out. The geometry is the hexagon of the cell.
 
         Requires the scope `fleet:read`.
 
@@ -3150,8 +3359,13 @@ class Operations(Requests):
         ongoing: bool | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-    ) -> Listing[types.DwellInPlaces, types.DwellInPlacesPage]:
+        format: Literal["csv", "vnd.apache.parquet"],
+    ) -> Download:
         """List dwells
+
+        As CSV and Parquet, it has the columns of the collection in `/ogc`, and Parquet also GeoParquet’s column
+        `geometry`. The connection closes before the end of the file if the caller loses its access during the
+        download. The geometry is the centre of the dwell.
 
         Requires the scope `fleet:read`.
 
@@ -3163,7 +3377,65 @@ class Operations(Requests):
             place_id: Returns dwells whose centre is inside this place.
             min_duration_s: Minimum duration in seconds, at most 400 days.
             cursor: The `nextCursor` of the previous page.
-            limit: Maximum number of items on a page.
+            limit: Maximum number of items. By default 50 for JSON and unlimited for CSV and Parquet.
+            format: The format of the response. By default the one that `Accept` prefers, and JSON without that
+                header.
+        """
+        return self._download(Call(
+            "GET",
+            "/fleet/dwells",
+            query={
+                "orgId": org_id,
+                "groupId": group_id,
+                "tag": tag,
+                "bbox": bbox,
+                "deviceId": device_id,
+                "placeId": place_id,
+                "sinceMinutes": since_minutes,
+                "from": from_,
+                "to": to,
+                "minDurationS": min_duration_s,
+                "ongoing": ongoing,
+                "cursor": cursor,
+                "limit": limit,
+                "format": format,
+            },
+        ))
+
+    def list_dwells(
+        self,
+        *,
+        org_id: str | None = None,
+        group_id: str | None = None,
+        tag: str | Sequence[str] | None = None,
+        bbox: str | None = None,
+        device_id: str | None = None,
+        place_id: str | None = None,
+        since_minutes: int | None = None,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        min_duration_s: int | None = None,
+        ongoing: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> Listing[types.DwellInPlaces, types.DwellInPlacesPage]:
+        """List dwells
+
+        As CSV and Parquet, it has the columns of the collection in `/ogc`, and Parquet also GeoParquet’s column
+        `geometry`. The connection closes before the end of the file if the caller loses its access during the
+        download. The geometry is the centre of the dwell.
+
+        Requires the scope `fleet:read`.
+
+        Args:
+            org_id: Returns data of this organization only. By default, all organizations that you can read are
+                merged.
+            tag: Can be repeated. Returns devices that have all of these tags.
+            bbox: minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.
+            place_id: Returns dwells whose centre is inside this place.
+            min_duration_s: Minimum duration in seconds, at most 400 days.
+            cursor: The `nextCursor` of the previous page.
+            limit: Maximum number of items. By default 50 for JSON and unlimited for CSV and Parquet.
         """
         return self._list(Call(
             "GET",
@@ -3197,12 +3469,15 @@ class Operations(Requests):
         to: str | datetime | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-    ) -> Listing[types.Trip, types.TripPage]:
+        format: Literal["csv", "vnd.apache.parquet"],
+    ) -> Download:
         """List trips
 
         A trip is the way of a device from a dwell to its next one. A gap of more than 15 minutes between fixes
         splits it into trips with `gap: true`. Without `from` and `to`, returns the trips of the last 24 hours. The
-        window is that of the departure from a dwell.
+        window is that of the departure from a dwell. As CSV and Parquet, it has the columns of the collection in
+        `/ogc`, and Parquet also GeoParquet’s column `geometry`. The connection closes before the end of the file if
+        the caller loses its access during the download. The geometry is a line with at most 500 positions.
 
         Requires the scope `fleet:read`.
 
@@ -3211,7 +3486,56 @@ class Operations(Requests):
                 merged.
             tag: Can be repeated. Returns devices that have all of these tags.
             cursor: The `nextCursor` of the previous page.
-            limit: Maximum number of items on a page.
+            limit: Maximum number of items. By default 50 for JSON and unlimited for CSV and Parquet.
+            format: The format of the response. By default the one that `Accept` prefers, and JSON without that
+                header.
+        """
+        return self._download(Call(
+            "GET",
+            "/fleet/trips",
+            query={
+                "orgId": org_id,
+                "groupId": group_id,
+                "tag": tag,
+                "deviceId": device_id,
+                "sinceMinutes": since_minutes,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+                "limit": limit,
+                "format": format,
+            },
+        ))
+
+    def list_trips(
+        self,
+        *,
+        org_id: str | None = None,
+        group_id: str | None = None,
+        tag: str | Sequence[str] | None = None,
+        device_id: str | None = None,
+        since_minutes: int | None = None,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> Listing[types.Trip, types.TripPage]:
+        """List trips
+
+        A trip is the way of a device from a dwell to its next one. A gap of more than 15 minutes between fixes
+        splits it into trips with `gap: true`. Without `from` and `to`, returns the trips of the last 24 hours. The
+        window is that of the departure from a dwell. As CSV and Parquet, it has the columns of the collection in
+        `/ogc`, and Parquet also GeoParquet’s column `geometry`. The connection closes before the end of the file if
+        the caller loses its access during the download. The geometry is a line with at most 500 positions.
+
+        Requires the scope `fleet:read`.
+
+        Args:
+            org_id: Returns data of this organization only. By default, all organizations that you can read are
+                merged.
+            tag: Can be repeated. Returns devices that have all of these tags.
+            cursor: The `nextCursor` of the previous page.
+            limit: Maximum number of items. By default 50 for JSON and unlimited for CSV and Parquet.
         """
         return self._list(Call(
             "GET",

@@ -262,6 +262,7 @@ class NewApiKey(TypedDict):
     key: str
 
 
+# Later versions can add values: accept values that you do not know.
 Scope: TypeAlias = Literal[
     "device:read",
     "device:sensitive",
@@ -644,6 +645,90 @@ class DeviceImport(TypedDict):
 DeviceStatus: TypeAlias = Literal["online", "offline", "provisioning", "error", "disabled"]
 
 
+# Later versions can add values: accept values that you do not know.
+RadioAccessTechnology: TypeAlias = Literal["gsm", "umts", "hspa", "lte", "lte-m", "nb-iot", "nr-nsa", "nr-sa", "none"]
+
+
+class ListedDevice(TypedDict):
+    id: str
+    organizationId: str
+    serial: str
+    name: str
+    model: str
+    tags: list[str]
+    status: "DeviceStatus"
+    lastSeenAt: str | None
+    firmware: str | None
+    configProfile: "AppliedProfile | None"
+    """The profile last applied to the device."""
+    location: "LastLocation | None"
+    createdAt: str
+    updatedAt: str
+    signal: NotRequired["ListedSignal | None"]
+    """With `include=signal`: the last signal of the active modem; null without one in the last 24 hours."""
+    modems: NotRequired["ListedModems | None"]
+    """With `include=signal`: how many modems reported in the last 24 hours, and how many of them have no service. Null
+    in organizations whose fleet map you cannot read.
+    """
+    near: NotRequired["Near | None"]
+    """The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0)."""
+
+
+class AppliedProfile(TypedDict):
+    id: str
+    version: int
+
+
+class LastLocation(TypedDict):
+    lat: float
+    lon: float
+    ts: str
+
+
+class ListedSignal(TypedDict):
+    ts: str
+    modem: str | None
+    rat: str | None
+    plmn: str | None
+    operatorName: str | None
+    rsrpDbm: float | None
+    sinrDb: float | None
+    quality: "SignalQuality | None"
+
+
+class ListedModems(TypedDict):
+    count: int
+    withoutService: int
+
+
+class Near(TypedDict):
+    name: str
+    country: str
+    """ISO 3166-1 alpha-2."""
+    distanceKm: float
+    bearing: int
+    """From the town to the position, in degrees clockwise from north."""
+
+
+SignalQuality: TypeAlias = Literal["none", "poor", "fair", "good", "excellent"]
+
+
+class ListedDevicePage(TypedDict):
+    items: "list[ListedDevice]"
+    nextCursor: str | None
+    """Null on the last page."""
+
+
+class CreateDeviceRequest(TypedDict):
+    organizationId: str
+    serial: str
+    """Serial number, unique in the organization regardless of case. It cannot be changed."""
+    name: str
+    model: str
+    tags: NotRequired[list[str]]
+    """Tags, without semicolons; an empty list by default."""
+
+
 class Device(TypedDict):
     id: str
     organizationId: str
@@ -659,33 +744,6 @@ class Device(TypedDict):
     location: "LastLocation | None"
     createdAt: str
     updatedAt: str
-
-
-class AppliedProfile(TypedDict):
-    id: str
-    version: int
-
-
-class LastLocation(TypedDict):
-    lat: float
-    lon: float
-    ts: str
-
-
-class DevicePage(TypedDict):
-    items: "list[Device]"
-    nextCursor: str | None
-    """Null on the last page."""
-
-
-class CreateDeviceRequest(TypedDict):
-    organizationId: str
-    serial: str
-    """Serial number, unique in the organization regardless of case. It cannot be changed."""
-    name: str
-    model: str
-    tags: NotRequired[list[str]]
-    """Tags, without semicolons; an empty list by default."""
 
 
 class UpdateDeviceRequest(TypedDict):
@@ -723,11 +781,15 @@ class ReplaceDeviceIdentifiersRequest(TypedDict):
     mac: NotRequired[list[str]]
 
 
+# Later versions can add values: accept values that you do not know.
+DeviceEventKind: TypeAlias = Literal["status", "change", "job", "alert", "reboot", "handover", "fault", "report"]
+
+
 class DeviceEvent(TypedDict):
     id: str
     """Unique among the events of the device."""
     at: str
-    kind: Literal["status", "change", "job", "alert", "reboot", "handover", "fault", "report"]
+    kind: "DeviceEventKind"
     action: str
     """What happened: the action of the audit record, the status of the job, `opened`, `rebooted`, `cell_changed`,
     `fault_reported` and so on.
@@ -743,7 +805,7 @@ class DeviceEventPage(TypedDict):
     items: "list[DeviceEvent]"
     nextCursor: str | None
     """Null on the last page."""
-    omitted: list[Literal["status", "change", "job", "alert", "reboot", "handover", "fault", "report"]]
+    omitted: "list[DeviceEventKind]"
 
 
 class DeviceToken(TypedDict):
@@ -805,7 +867,29 @@ class DeviceFilter(TypedDict):
     configState: NotRequired[Literal["inSync", "pending", "differs", "unknown"]]
     """Whether devices run the profile that was last applied to them."""
     placeId: NotRequired[str]
-    """Devices whose last position is inside this place. Needs `fleet:read`."""
+    """Returns devices whose last position is inside this place. Needs `fleet:read`."""
+    groupId: NotRequired[str]
+    """Returns the effective members of this group. Needs `group:read`."""
+    firmware: NotRequired[str]
+    """Returns devices with exactly this firmware version."""
+    rat: NotRequired["RadioAccessTechnology"]
+    """Returns devices whose active modem last used this radio technology. Needs `fleet:read`."""
+    plmn: NotRequired[str]
+    """Returns devices whose active modem last used this operator. Needs `fleet:read`."""
+    modems: NotRequired[Literal["several", "withoutService"]]
+    """`several`: devices of which more than one modem reported in the last 24 hours. `withoutService`: devices of
+    which a modem has no service. Needs `fleet:read`.
+    """
+    signal: NotRequired[list[Literal["none", "poor", "fair", "good", "excellent", "unknown"]]]
+    """Returns devices whose active modem has a signal of one of these classes; `none` is no service, `unknown` no
+    signal in the last 24 hours. Needs `fleet:read`.
+    """
+    seenWithinMinutes: NotRequired[int]
+    """Returns devices that reported within the last minutes."""
+    silentForMinutes: NotRequired[int]
+    """Returns devices whose last report is older than so many minutes."""
+    bbox: NotRequired[list[float]]
+    """West, south, east and north of a box in degrees. west > east is a box across the antimeridian."""
 
 
 class UpdateDeviceTagsRequest(TypedDict):
@@ -1279,6 +1363,15 @@ class JobBatchPlanTargetFilterFilter(TypedDict):
     tag: NotRequired[list[str]]
     placeId: NotRequired[str]
     configState: NotRequired[Literal["inSync", "pending", "differs", "unknown"]]
+    groupId: NotRequired[str]
+    firmware: NotRequired[str]
+    bbox: NotRequired[list[float]]
+    seenWithinMinutes: NotRequired[int]
+    silentForMinutes: NotRequired[int]
+    signal: NotRequired[list[str]]
+    rat: NotRequired[str]
+    plmn: NotRequired[str]
+    modems: NotRequired[Literal["several", "withoutService"]]
 
 
 class JobBatchPlanTargetFilter(TypedDict):
@@ -1348,6 +1441,7 @@ class JobDelivery(TypedDict):
     """Null without `latestAt`."""
 
 
+# Later versions can add values: accept values that you do not know.
 JobKind: TypeAlias = Literal["reboot", "apply_config", "firmware_update", "collect_diagnostics", "speed_test"]
 
 
@@ -1365,6 +1459,15 @@ class JobBatchTargetFilterFilter(TypedDict):
     tag: NotRequired[list[str]]
     placeId: NotRequired[str]
     configState: NotRequired[Literal["inSync", "pending", "differs", "unknown"]]
+    groupId: NotRequired[str]
+    firmware: NotRequired[str]
+    bbox: NotRequired[list[float]]
+    seenWithinMinutes: NotRequired[int]
+    silentForMinutes: NotRequired[int]
+    signal: NotRequired[list[str]]
+    rat: NotRequired[str]
+    plmn: NotRequired[str]
+    modems: NotRequired[Literal["several", "withoutService"]]
 
 
 class JobBatchTargetFilter(TypedDict):
@@ -1740,13 +1843,17 @@ class Job(TypedDict):
     """
     delivery: "JobDelivery | None"
     """The good moment that the job waits for; null: it does not wait."""
-    heldBecause: Literal["noSignal", "signalTooWeak", "notDwelling"] | None
+    heldBecause: "JobHeldReason | None"
     """Why the device may not take the job yet: it reported no signal in the last 2 minutes, its signal is weaker than
     `minQuality`, or it does not dwell. Null when it may, while its batch holds it back, and after it was taken.
     """
     createdAt: str
     updatedAt: str
     finishedAt: str | None
+
+
+# Later versions can add values: accept values that you do not know.
+JobHeldReason: TypeAlias = Literal["noSignal", "signalTooWeak", "notDwelling"]
 
 
 class JobPage(TypedDict):
@@ -1790,7 +1897,7 @@ class JobWithHistory(TypedDict):
     """
     delivery: "JobDelivery | None"
     """The good moment that the job waits for; null: it does not wait."""
-    heldBecause: Literal["noSignal", "signalTooWeak", "notDwelling"] | None
+    heldBecause: "JobHeldReason | None"
     """Why the device may not take the job yet: it reported no signal in the last 2 minutes, its signal is weaker than
     `minQuality`, or it does not dwell. Null when it may, while its batch holds it back, and after it was taken.
     """
@@ -1818,6 +1925,15 @@ class JobBatchSummaryTargetFilterFilter(TypedDict):
     tag: NotRequired[list[str]]
     placeId: NotRequired[str]
     configState: NotRequired[Literal["inSync", "pending", "differs", "unknown"]]
+    groupId: NotRequired[str]
+    firmware: NotRequired[str]
+    bbox: NotRequired[list[float]]
+    seenWithinMinutes: NotRequired[int]
+    silentForMinutes: NotRequired[int]
+    signal: NotRequired[list[str]]
+    rat: NotRequired[str]
+    plmn: NotRequired[str]
+    modems: NotRequired[Literal["several", "withoutService"]]
 
 
 class JobBatchSummaryTargetFilter(TypedDict):
@@ -1954,6 +2070,13 @@ class AlertConditionHighTemperature(TypedDict):
     """How long the condition must hold before an alert opens."""
 
 
+class AlertConditionLowVoltage(TypedDict):
+    kind: Literal["low_voltage"]
+    voltageBelowV: float
+    forMinutes: int
+    """How long the condition must hold before an alert opens."""
+
+
 class AlertConditionModemDown(TypedDict):
     """A modem that was seen in the last 24 hours is without service, or without a report, while its device reports.
     """
@@ -2005,6 +2128,26 @@ class AlertConditionConfigDiffers(TypedDict):
     """How long the condition must hold before an alert opens."""
 
 
+class AlertConditionRebooted(TypedDict):
+    """The device has started again. The alert closes 24 hours after the last restart was noticed."""
+
+    kind: Literal["rebooted"]
+
+
+class AlertConditionSimChanged(TypedDict):
+    """A modem has a SIM that it did not have in the 24 hours before. The alert closes after 24 hours."""
+
+    kind: Literal["sim_changed"]
+
+
+class AlertConditionOperatorChanged(TypedDict):
+    """A modem is registered with an operator that it did not have in the 24 hours before. The alert closes after 24
+    hours.
+    """
+
+    kind: Literal["operator_changed"]
+
+
 class AlertConditionDataUse(TypedDict):
     kind: Literal["data_use"]
     aboveMegabytes: float
@@ -2017,6 +2160,7 @@ AlertCondition: TypeAlias = (
     "AlertConditionNoFix | "
     "AlertConditionWeakSignal | "
     "AlertConditionHighTemperature | "
+    "AlertConditionLowVoltage | "
     "AlertConditionModemDown | "
     "AlertConditionEnteredPlace | "
     "AlertConditionLeftPlace | "
@@ -2024,6 +2168,9 @@ AlertCondition: TypeAlias = (
     "AlertConditionJobFailed | "
     "AlertConditionProfileNotApplied | "
     "AlertConditionConfigDiffers | "
+    "AlertConditionRebooted | "
+    "AlertConditionSimChanged | "
+    "AlertConditionOperatorChanged | "
     "AlertConditionDataUse"
 )
 
@@ -2095,20 +2242,7 @@ class Alert(TypedDict):
     ruleId: str
     """The rule. It can have been deleted since."""
     ruleName: str
-    kind: Literal[
-        "offline",
-        "no_fix",
-        "weak_signal",
-        "high_temperature",
-        "modem_down",
-        "entered_place",
-        "left_place",
-        "radio_fault",
-        "job_failed",
-        "profile_not_applied",
-        "config_differs",
-        "data_use",
-    ]
+    kind: "AlertKind"
     severity: "AlertSeverity"
     state: Literal["open", "acknowledged", "closed"]
     deviceId: str
@@ -2129,20 +2263,45 @@ class Alert(TypedDict):
     """`key:…`, `person:…`, `user:…` or `system`."""
     closedByName: str | None
     """The name of the person, user or API key; null for others."""
-    closeReason: Literal[
-        "closed_by_user",
-        "condition_ended",
-        "out_of_scope",
-        "rule_changed",
-        "rule_disabled",
-        "rule_deleted",
-    ] | None
+    closeReason: "AlertCloseReason | None"
     comment: str | None
     """What a person wrote about the alert."""
     assignee: str | None
     """Who takes care of the alert, as a person wrote it."""
     endedAt: str | None
     """When the condition ended."""
+
+
+# Later versions can add values: accept values that you do not know.
+AlertCloseReason: TypeAlias = Literal[
+    "closed_by_user",
+    "condition_ended",
+    "out_of_scope",
+    "rule_changed",
+    "rule_disabled",
+    "rule_deleted",
+]
+
+
+# Later versions can add values: accept values that you do not know.
+AlertKind: TypeAlias = Literal[
+    "offline",
+    "no_fix",
+    "weak_signal",
+    "high_temperature",
+    "low_voltage",
+    "modem_down",
+    "entered_place",
+    "left_place",
+    "radio_fault",
+    "job_failed",
+    "profile_not_applied",
+    "config_differs",
+    "rebooted",
+    "sim_changed",
+    "operator_changed",
+    "data_use",
+]
 
 
 class AlertPage(TypedDict):
@@ -2320,7 +2479,7 @@ class ChatChannelLastAlert(TypedDict):
 class ChatChannel(TypedDict):
     id: str
     name: str
-    kind: Literal["slack", "teams", "mattermost"]
+    kind: "ChatKind"
     host: str
     """The host of the URL. The URL is not returned."""
     lastTest: "ChatChannelLastTest | None"
@@ -2328,6 +2487,10 @@ class ChatChannel(TypedDict):
     lastAlert: "ChatChannelLastAlert | None"
     """The last message about alerts; null if there was none in the last three days."""
     createdAt: str
+
+
+# Later versions can add values: accept values that you do not know.
+ChatKind: TypeAlias = Literal["slack", "teams", "mattermost"]
 
 
 class ChatChannelPage(TypedDict):
@@ -2338,7 +2501,7 @@ class ChatChannelPage(TypedDict):
 
 class CreateChatChannelRequest(TypedDict):
     name: str
-    kind: Literal["slack", "teams", "mattermost"]
+    kind: "ChatKind"
     url: str
     """The URL of the incoming webhook: a public https URL. It is not returned."""
 
@@ -2349,6 +2512,7 @@ class UpdateChatChannelRequest(TypedDict):
     """The URL of the incoming webhook: a public https URL. It is not returned."""
 
 
+# Later versions can add values: accept values that you do not know.
 WebhookEvent: TypeAlias = Literal[
     "device.status_changed",
     "device.created",
@@ -2381,6 +2545,8 @@ class NewWebhook(TypedDict):
     disabledAt: str | None
     """When the webhook was disabled; null while it is active."""
     disabledReason: str | None
+    oldSecretExpiresAt: str | None
+    """Until when the secret before the last rotation also signs deliveries. Null if it does not."""
     createdAt: str
     secret: str
     """`whsec_…`; returned only once."""
@@ -2396,6 +2562,8 @@ class Webhook(TypedDict):
     disabledAt: str | None
     """When the webhook was disabled; null while it is active."""
     disabledReason: str | None
+    oldSecretExpiresAt: str | None
+    """Until when the secret before the last rotation also signs deliveries. Null if it does not."""
     createdAt: str
 
 
@@ -2411,6 +2579,11 @@ class UpdateWebhookRequest(TypedDict):
     enabled: NotRequired[bool]
 
 
+class RotateWebhookSecretRequest(TypedDict):
+    oldSecretExpiresInMinutes: NotRequired[int]
+    """How long the old secret also signs deliveries. 0 ends it at once."""
+
+
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
@@ -2419,13 +2592,14 @@ class WebhookDelivery(TypedDict):
     """The event type, or `webhook.test`."""
     data: dict[str, Any]
     """The `data` of the event."""
-    status: Literal["delivered", "pending"]
+    status: Literal["delivered", "pending", "failed"]
+    """`failed`: there is no further attempt."""
     attempts: int
     lastError: str | None
     createdAt: str
     deliveredAt: str | None
     nextAttemptAt: str | None
-    """Null after the delivery."""
+    """Null unless the delivery is pending."""
 
 
 class WebhookDeliveryPage(TypedDict):
@@ -2856,9 +3030,6 @@ ConnectionState: TypeAlias = Literal[
 ]
 
 
-RadioAccessTechnology: TypeAlias = Literal["gsm", "umts", "hspa", "lte", "lte-m", "nb-iot", "nr-nsa", "nr-sa", "none"]
-
-
 Registration: TypeAlias = Literal[
     "home",
     "roaming",
@@ -2868,9 +3039,6 @@ Registration: TypeAlias = Literal[
     "emergency_only",
     "unknown",
 ]
-
-
-SignalQuality: TypeAlias = Literal["none", "poor", "fair", "good", "excellent"]
 
 
 TelemetryHistoryWindow = TypedDict(
@@ -3386,15 +3554,6 @@ class DeadZone(TypedDict):
     bestPlmn: str | None
     """The operator with the highest service ratio; null unless at least two operators have 5 votes."""
     lastAt: str
-
-
-class Near(TypedDict):
-    name: str
-    country: str
-    """ISO 3166-1 alpha-2."""
-    distanceKm: float
-    bearing: int
-    """From the town to the position, in degrees clockwise from north."""
 
 
 class DeadZonePage(TypedDict):
@@ -4484,6 +4643,8 @@ class ReadinessCopy(TypedDict):
 
 
 class Readiness(TypedDict):
+    version: str
+    """The version that this process runs."""
     ready: bool
     checks: dict[str, Literal["ok", "failed"]]
     copies: NotRequired["list[ReadinessCopy]"]
@@ -4584,7 +4745,298 @@ class OpenApiDocument(TypedDict):
     openapi: str
 
 
-ListDevicesSort: TypeAlias = Literal[
+# The status of a device changed, automatically or by a request.
+DeviceStatusChangedEventData = TypedDict(
+    "DeviceStatusChangedEventData",
+    {
+        "deviceId": str,
+        "from": "DeviceStatus",
+        "to": "DeviceStatus",
+        "reason": str,
+    },
+)
+
+
+class DeviceStatusChangedEvent(TypedDict):
+    """The status of a device changed, automatically or by a request."""
+
+    type: Literal["device.status_changed"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceStatusChangedEventData"
+
+
+class DeviceCreatedEventData(TypedDict):
+    """A device was created."""
+
+    deviceId: str
+    serial: str
+    name: str
+    model: str
+
+
+class DeviceCreatedEvent(TypedDict):
+    """A device was created."""
+
+    type: Literal["device.created"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceCreatedEventData"
+
+
+class DeviceDeletedEventData(TypedDict):
+    """A device was deleted."""
+
+    deviceId: str
+    serial: str
+    name: str
+
+
+class DeviceDeletedEvent(TypedDict):
+    """A device was deleted."""
+
+    type: Literal["device.deleted"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceDeletedEventData"
+
+
+class DeviceTransferredEventData(TypedDict):
+    """A device moved to another organization. Both organizations receive the event."""
+
+    deviceId: str
+    serial: str
+    fromOrganizationId: str
+    toOrganizationId: str
+    reason: str | None
+
+
+class DeviceTransferredEvent(TypedDict):
+    """A device moved to another organization. Both organizations receive the event."""
+
+    type: Literal["device.transferred"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceTransferredEventData"
+
+
+class JobFinishedEventData(TypedDict):
+    """A job reached its final status."""
+
+    jobId: str
+    batchId: str | None
+    deviceId: str
+    kind: "JobKind"
+    status: "JobStatus"
+    attempt: int
+
+
+class JobFinishedEvent(TypedDict):
+    """A job reached its final status."""
+
+    type: Literal["job.finished"]
+    timestamp: str
+    organizationId: str
+    data: "JobFinishedEventData"
+
+
+class JobBatchFinishedEventDataCounts(TypedDict):
+    queued: int
+    dispatched: int
+    inProgress: int
+    succeeded: int
+    failed: int
+    timedOut: int
+    cancelled: int
+    expired: int
+    rejected: int
+
+
+class JobBatchFinishedEventData(TypedDict):
+    """The last job of a batch reached its final status."""
+
+    batchId: str
+    kind: "JobKind"
+    status: Literal["finished", "cancelled"]
+    total: int
+    counts: "JobBatchFinishedEventDataCounts"
+
+
+class JobBatchFinishedEvent(TypedDict):
+    """The last job of a batch reached its final status."""
+
+    type: Literal["job_batch.finished"]
+    timestamp: str
+    organizationId: str
+    data: "JobBatchFinishedEventData"
+
+
+class DwellStartedEventData(TypedDict):
+    """A dwell was detected, some minutes after the device arrived."""
+
+    deviceId: str
+    dwellId: str
+    arrivedAt: str
+    lat: float
+    lon: float
+    radiusM: float
+
+
+class DwellStartedEvent(TypedDict):
+    """A dwell was detected, some minutes after the device arrived."""
+
+    type: Literal["dwell.started"]
+    timestamp: str
+    organizationId: str
+    data: "DwellStartedEventData"
+
+
+class DwellEndedEventData(TypedDict):
+    """The device left a dwell."""
+
+    deviceId: str
+    dwellId: str
+    arrivedAt: str
+    lat: float
+    lon: float
+    radiusM: float
+    departedAt: str | None
+    """Null if late reports revoked the dwell."""
+
+
+class DwellEndedEvent(TypedDict):
+    """The device left a dwell."""
+
+    type: Literal["dwell.ended"]
+    timestamp: str
+    organizationId: str
+    data: "DwellEndedEventData"
+
+
+class QuotaReachedEventData(TypedDict):
+    """The organization reached its device quota."""
+
+    limit: int
+    used: int
+
+
+class QuotaReachedEvent(TypedDict):
+    """The organization reached its device quota."""
+
+    type: Literal["quota.reached"]
+    timestamp: str
+    organizationId: str
+    data: "QuotaReachedEventData"
+
+
+class AlertOpenedEventData(TypedDict):
+    """An alert opened."""
+
+    ruleId: str
+    """The rule. It can have been deleted since."""
+    ruleName: str
+    kind: "AlertKind"
+    severity: "AlertSeverity"
+    state: Literal["open", "acknowledged", "closed"]
+    deviceId: str
+    deviceName: str | None
+    """Null if the device belongs to another organization now."""
+    since: str
+    """Since when the condition holds."""
+    openedAt: str
+    measured: dict[str, Any]
+    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    acknowledgedAt: str | None
+    acknowledgedBy: str | None
+    """`key:…`, `person:…` or `user:…`."""
+    acknowledgedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closedAt: str | None
+    closedBy: str | None
+    """`key:…`, `person:…`, `user:…` or `system`."""
+    closedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closeReason: "AlertCloseReason | None"
+    comment: str | None
+    """What a person wrote about the alert."""
+    assignee: str | None
+    """Who takes care of the alert, as a person wrote it."""
+    endedAt: str | None
+    """When the condition ended."""
+    alertId: str
+
+
+class AlertOpenedEvent(TypedDict):
+    """An alert opened."""
+
+    type: Literal["alert.opened"]
+    timestamp: str
+    organizationId: str
+    data: "AlertOpenedEventData"
+
+
+class AlertClosedEventData(TypedDict):
+    """An alert closed, by itself or by a request."""
+
+    ruleId: str
+    """The rule. It can have been deleted since."""
+    ruleName: str
+    kind: "AlertKind"
+    severity: "AlertSeverity"
+    state: Literal["open", "acknowledged", "closed"]
+    deviceId: str
+    deviceName: str | None
+    """Null if the device belongs to another organization now."""
+    since: str
+    """Since when the condition holds."""
+    openedAt: str
+    measured: dict[str, Any]
+    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    acknowledgedAt: str | None
+    acknowledgedBy: str | None
+    """`key:…`, `person:…` or `user:…`."""
+    acknowledgedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closedAt: str | None
+    closedBy: str | None
+    """`key:…`, `person:…`, `user:…` or `system`."""
+    closedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closeReason: "AlertCloseReason | None"
+    comment: str | None
+    """What a person wrote about the alert."""
+    assignee: str | None
+    """Who takes care of the alert, as a person wrote it."""
+    endedAt: str | None
+    """When the condition ended."""
+    alertId: str
+
+
+class AlertClosedEvent(TypedDict):
+    """An alert closed, by itself or by a request."""
+
+    type: Literal["alert.closed"]
+    timestamp: str
+    organizationId: str
+    data: "AlertClosedEventData"
+
+
+class WebhookTestEventData(TypedDict):
+    """A person sent a test event. Webhooks need no subscription."""
+
+    webhookId: str
+
+
+class WebhookTestEvent(TypedDict):
+    """A person sent a test event. Webhooks need no subscription."""
+
+    type: Literal["webhook.test"]
+    timestamp: str
+    organizationId: str
+    data: "WebhookTestEventData"
+
+
+ExportDevicesSort: TypeAlias = Literal[
     "name",
     "-name",
     "serial",
@@ -4599,10 +5051,16 @@ ListDevicesSort: TypeAlias = Literal[
     "-lastSeenAt",
     "createdAt",
     "-createdAt",
+    "signal",
+    "-signal",
+    "operator",
+    "-operator",
+    "modems",
+    "-modems",
 ]
 
 
-ListDeviceEventsKind: TypeAlias = Literal["status", "change", "job", "alert", "reboot", "handover", "fault", "report"]
+ExportDevicesInclude: TypeAlias = Literal["signal", "near"]
 
 
 ListAlertsState: TypeAlias = Literal["open", "acknowledged", "closed"]
