@@ -1,6 +1,6 @@
 import type { ChatKind } from '#alerts/chat/channel'
 import type { Alert } from '#alerts/inbox/alert'
-import { type NotifiedAlert, nameOf, sentenceOf } from '#alerts/inbox/sentence'
+import { type NotifiedAlert, nameOf, sentenceOf, subjectOf } from '#alerts/inbox/sentence'
 import { onOneLine } from '#core/text'
 
 /** A message to a chat channel: a title, lines of text, and a link to the page. None of them is markup. */
@@ -18,8 +18,7 @@ type AlertsOfRule = {
 
 /** The message about the alerts of a rule that opened together. */
 export function alertsText({ ruleName, severity, organizationName, count, alerts, link }: AlertsOfRule): ChatText {
-  const [only] = alerts
-  const what = count === 1 && only ? nameOf(only) : `${count} devices`
+  const what = subjectOf(alerts, count)
   const unnamed = count - alerts.length
   return {
     title: onOneLine(`[${severity}] ${ruleName}: ${what}`),

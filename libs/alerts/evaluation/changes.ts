@@ -35,7 +35,7 @@ export type SqlCondition = {
 export type SqlEnd = { kinds: readonly AlertKind[]; join?: string; ended: string; values?: Record<string, unknown> }
 
 /** Most alerts that one statement opens or ends. */
-const batchSize = 10_000
+export const batchSize = 10_000
 
 /**
  * Opens an alert for each rule and device on which the condition holds, with its events and e-mail, in the caller's transaction. Does
@@ -65,10 +65,15 @@ export async function openAlerts(
      RETURNING ${writtenColumns}`,
     { ...sliceValues(plans, slice), ...values },
   )
+  await announceOpened(connection, opened)
+  return opened.length
+}
+
+/** Queues the events and messages about alerts that opened, in the caller's transaction. */
+export async function announceOpened(connection: Connection, opened: readonly WrittenAlert[]): Promise<void> {
   await publishAlerts(connection, 'alert.opened', opened)
   await queueMails(connection, opened)
   await queueChatMessages(connection, opened)
-  return opened.length
 }
 
 /** Ends the alerts whose condition has ended, at most 10,000, in the caller's transaction. Returns how many. */

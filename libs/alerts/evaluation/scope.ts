@@ -12,12 +12,13 @@ const appliesSql = `d.status <> 'disabled' AND d.tags @> r.tags AND (
       WHERE g.organization_id = r.organization_id AND g.id = r.group_id AND g.smart_tags && d.tags))`
 
 /** SQL: organization `o` of rule `r`, unless its subscription is suspended or cancelled. Its alerts then do not change. */
-const organizationSql = `JOIN organization o ON o.id = r.organization_id
+export const organizationSql = `JOIN organization o ON o.id = r.organization_id
   AND o.subscription_status NOT IN ('suspended', 'cancelled')`
 
 const ofKinds = (kinds: readonly AlertKind[]) => `r.kind IN (${kinds.map((kind) => `'${kind}'`).join(', ')})`
 
-const unendedOfSlice =
+/** SQL condition: alert `a` is of a rule of the slice and has not ended. */
+export const unendedOfSlice =
   'a.ended_at IS NULL AND a.organization_id = ANY ($organizationIds::uuid[]) AND a.rule_id = ANY ($ruleIds::uuid[])'
 
 /** SQL: FROM and WHERE that yield each enabled rule `r` of these kinds in the slice with each device `d` to which it applies. */
@@ -39,4 +40,5 @@ export const outOfScopeSql = `
     JOIN organization o ON o.id = a.organization_id
     LEFT JOIN alert_rule r ON r.id = a.rule_id
     LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
-  WHERE ${unendedOfSlice} AND (r.id IS NULL OR NOT r.enabled OR d.id IS NULL OR NOT (${appliesSql}))`
+  WHERE ${unendedOfSlice} AND (r.id IS NULL OR NOT r.enabled
+    OR a.device_id IS NOT NULL AND (d.id IS NULL OR NOT (${appliesSql})))`

@@ -11,6 +11,7 @@ import {
 import { configDiffers, jobFailed, profileNotApplied } from '#alerts/evaluation/job-conditions'
 import { evaluateInTurns, isSmall, slicesOf } from '#alerts/evaluation/shares'
 import { updateSides } from '#alerts/evaluation/sides'
+import { endWebhookAlerts, openWebhookAlerts } from '#alerts/evaluation/webhooks'
 import type { AlertKind } from '#alerts/rules/condition'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 
@@ -71,11 +72,11 @@ const radioFault: SqlCondition & SqlEnd = {
 
 /** The kinds of rules that need only Postgres. */
 const conditions = [offline, noFix, places, radioFault, jobFailed, profileNotApplied, configDiffers]
-const kinds = conditions.flatMap((condition) => condition.kinds)
+const kinds: AlertKind[] = [...conditions.flatMap((condition) => condition.kinds), 'webhook_disabled']
 
 /**
  * Evaluates the rules that need only Postgres, in turns of organizations: offline, no fix, entered or left a place, a radio
- * that is weaker than its neighbours, a job that did not succeed, a profile that is not applied, and a config that differs. Small
+ * that is weaker than its neighbours, a job that did not succeed, a profile that is not applied, a config that differs, and a disabled webhook. Small
  * organizations share a turn. Opens and ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
  */
 export async function evaluateStored(system: AlertSystem, rounds: FairRounds = createFairRounds()): Promise<number> {
@@ -133,5 +134,7 @@ function evaluate(system: AlertSystem, units: readonly OwnRules[]): ReturnType<P
     if (isAny(condition, alerted)) steps.push((connection, slice) => endAlerts(connection, slice, condition))
     if (isAny(condition, present)) steps.push((connection, slice) => openAlerts(connection, system, slice, condition))
   }
+  if (alerted.has('webhook_disabled')) steps.push(endWebhookAlerts)
+  if (present.has('webhook_disabled')) steps.push(openWebhookAlerts)
   return evaluateSlice(system, 'stored', { organizationIds, ruleIds: rules.map(({ id }) => id) }, steps)
 }

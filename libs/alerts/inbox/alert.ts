@@ -16,7 +16,7 @@ export const closeReasons = [
 ] as const
 export type CloseReason = (typeof closeReasons)[number]
 
-/** One event that a rule found on a device. */
+/** One event that a rule found on a device, or on a webhook. */
 export const alertSchema = z
   .object({
     id: uuid(),
@@ -26,8 +26,13 @@ export const alertSchema = z
     kind: z.enum(alertKinds),
     severity: z.enum(severities),
     state: z.enum(alertStates),
-    deviceId: uuid(),
-    deviceName: z.string().nullable().describe('Null if the device belongs to another organization now.'),
+    deviceId: uuid()
+      .nullable()
+      .describe('Null for `webhook_disabled`, which is about a webhook and not about a device.'),
+    deviceName: z
+      .string()
+      .nullable()
+      .describe('Null if the device belongs to another organization now, or if the alert is about no device.'),
     since: instantOut().describe('Since when the condition holds.'),
     openedAt: instantOut(),
     measured: z

@@ -16,8 +16,16 @@ export const readNotified = (db: Queryable, alertIds: readonly string[]): Promis
     { alertIds },
   )
 
-/** The name of an alert's device. */
-export const nameOf = ({ deviceName, deviceId }: NotifiedAlert): string => deviceName ?? deviceId
+/** The name of an alert's device or webhook. */
+export const nameOf = ({ deviceName, deviceId, measured }: NotifiedAlert): string =>
+  deviceName ?? deviceId ?? String(measured.webhook)
+
+/** What the alerts of a rule are about, such as "Bus 42" or "3 devices". `count`: all of them; `alerts`: the first. */
+export function subjectOf(alerts: readonly NotifiedAlert[], count: number): string {
+  const [first] = alerts
+  if (count === 1 && first) return nameOf(first)
+  return `${count} ${first?.kind === 'webhook_disabled' ? 'webhooks' : 'devices'}`
+}
 
 /** What an alert is about, on one line, such as "no report since 2026-05-04 12:30 UTC". */
 export function sentenceOf({ kind, since, measured, closed }: NotifiedAlert): string {
@@ -64,6 +72,8 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], time: string
       return `${modemOf(measured)} has another SIM ${from}`
     case 'operator_changed':
       return `${modemOf(measured)} with the operator ${operatorOf(measured.to)} instead of ${operatorOf(measured.from)} ${from}`
+    case 'webhook_disabled':
+      return `webhook disabled ${from}: ${onOneLine(String(measured.reason))}`
     case 'entered_place':
       return `inside the place ${from}`
     case 'left_place':

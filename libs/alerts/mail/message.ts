@@ -1,5 +1,5 @@
 import type { Alert } from '#alerts/inbox/alert'
-import { type NotifiedAlert, nameOf, sentenceOf } from '#alerts/inbox/sentence'
+import { type NotifiedAlert, nameOf, sentenceOf, subjectOf } from '#alerts/inbox/sentence'
 import { onOneLine } from '#core/text'
 
 /** A message about the alerts of one rule. `count`: all of them; `alerts`: the first. */
@@ -18,8 +18,7 @@ export function mailText({ ruleName, severity, organizationName, count, alerts, 
   subject: string
   text: string
 } {
-  const [only] = alerts
-  const what = count === 1 && only ? nameOf(only) : `${count} devices`
+  const what = subjectOf(alerts, count)
   const unnamed = count - alerts.length
   const lines = [
     `${count} ${count === 1 ? 'alert' : 'alerts'} opened.`,

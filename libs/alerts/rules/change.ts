@@ -14,7 +14,7 @@ import {
   settingsValues,
   toRevision,
 } from '#alerts/rules/rule'
-import { notFound } from '#core/errors'
+import { badRequest, notFound } from '#core/errors'
 import { newId } from '#core/ids'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
@@ -37,6 +37,7 @@ export async function createAlertRule(
   { organizationId, settings, pageUrl }: { organizationId: string; settings: RuleSettings; pageUrl?: string },
 ): Promise<RuleRevision> {
   return createObject(ctx, { scope: 'alert:write', organizationId }, async (connection) => {
+    requireNoDevices(settings)
     await requireTargets(connection, organizationId, settings)
     await requireChannels(connection, organizationId, settings.channels.chats)
     await registerAddresses(ctx, connection, { organizationId, emails: settings.channels.emails, pageUrl })
@@ -71,6 +72,7 @@ export async function updateAlertRule(
     const settings: RuleSettings = { ...current.rule, ...present }
     // Callers that do not know of chat channels keep them.
     settings.channels = { ...settings.channels, chats: change.channels?.chats ?? current.rule.channels.chats }
+    requireNoDevices(settings)
     await requireTargets(connection, organizationId, change)
     await requireChannels(connection, organizationId, change.channels?.chats)
     precondition(current)
@@ -109,6 +111,13 @@ export async function deleteAlertRule(ctx: FleetContext, { precondition, ...refe
 
 /** What decides which alerts a rule has. */
 const watchedBy = ({ enabled, condition, groupId, tags }: RuleSettings) => [enabled, condition, groupId, tags]
+
+/** Throws 400 for a rule that is about no devices and names a group or tags. */
+function requireNoDevices({ condition, groupId, tags }: RuleSettings): void {
+  if (condition.kind !== 'webhook_disabled' || (groupId === null && tags.length === 0)) return
+  const detail = 'A rule about webhooks has neither a group nor tags.'
+  throw badRequest(detail, [{ pointer: groupId === null ? '/tags' : '/groupId', code: 'not_about_devices', detail }])
+}
 
 async function requireTargets(
   db: Queryable,

@@ -58,6 +58,9 @@ export const conditionSchema = z
       .describe(
         'A modem is registered with an operator that it did not have in the 24 hours before. The alert closes after 24 hours.',
       ),
+    z
+      .strictObject({ kind: z.literal('webhook_disabled'), forMinutes: minutes(0, weekMinutes) })
+      .describe('The service disabled a webhook of the organization. The rule has neither a group nor tags.'),
     z.strictObject({
       kind: z.literal('data_use'),
       aboveMegabytes: z.number().min(1).max(1_000_000_000),

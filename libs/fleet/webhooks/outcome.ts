@@ -153,7 +153,7 @@ async function disable(
 ): Promise<void> {
   const now = new Date(nowMs)
   await connection.query(
-    'UPDATE webhook SET disabled_at = $3, disabled_reason = $4 WHERE organization_id = $1 AND id = $2',
+    'UPDATE webhook SET disabled_at = $3, disabled_reason = $4, disabled_by_service = true WHERE organization_id = $1 AND id = $2',
     [organizationId, webhookId, now, reason],
   )
   await connection.query(

@@ -12,6 +12,7 @@ import { requireWithinLimit } from '#fleet/organizations/limits'
 import { type Page, type PageRequest, queryPage } from '#fleet/paging'
 import { inOrganization, withObject } from '#fleet/verbs'
 import { queryEntities, queryEntity } from '#postgres/entities'
+import type { Connection } from '#postgres/pool'
 
 export const webhookSchema = z
   .object({
@@ -44,7 +45,7 @@ export const webhookColumns = `id, url, events, description, confirmed_at AS "co
   disabled_reason AS "disabledReason",
   CASE WHEN old_secret_expires_at > now() THEN old_secret_expires_at END AS "oldSecretExpiresAt", created_at AS "createdAt"`
 
-type NewWebhook = {
+export type NewWebhook = {
   organizationId: string
   url: string
   events: EventType[]
@@ -60,11 +61,12 @@ export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString(
 
 /**
  * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. Throws
- * 400 `url_refused` for a URL that deliveries could not reach, and 409 `limit_reached`.
+ * 400 `url_refused` for a URL that deliveries could not reach, and 409 `limit_reached`. `alsoWrite` writes in the same transaction.
  */
 export const createWebhook = (
   ctx: FleetContext,
   { organizationId, reachable, url, events, description }: NewWebhook,
+  alsoWrite?: (connection: Connection, webhook: Webhook) => Promise<void>,
 ): Promise<Webhook & { secret: string }> =>
   inOrganization(ctx, { scope: 'webhook:manage', organizationId }, async (connection) => {
     const refusal = refusalOfUrl(url, reachable)
@@ -83,6 +85,7 @@ export const createWebhook = (
     // The URL is not recorded, because its path is often a secret of the receiver.
     await auditObject(ctx, connection, 'webhook.created', { organizationId, id })
     await requireWithinLimit(ctx, connection, { organizationId, limit: 'webhooks' })
+    await alsoWrite?.(connection, webhook)
     return { ...webhook, secret }
   })
 
@@ -119,6 +122,7 @@ export const changeWebhook = (ctx: FleetContext, change: WebhookChange): Promise
          disabled_at = CASE WHEN $enabled THEN NULL WHEN NOT $enabled THEN coalesce(disabled_at, now()) ELSE disabled_at END,
          disabled_reason = CASE WHEN $enabled THEN NULL
            WHEN NOT $enabled THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END,
+         disabled_by_service = disabled_by_service AND $enabled IS NULL,
          failures = CASE WHEN $enabled THEN 0 ELSE failures END,
          failing_since = CASE WHEN $enabled THEN NULL ELSE failing_since END,
          held_until = CASE WHEN $enabled THEN NULL ELSE held_until END

@@ -107,6 +107,11 @@ describe('POST /orgs/:orgId/alert-rules', () => {
     ],
     ['empty quiet hours', { quietHours: { from: '22:00', to: '22:00', timeZone: 'UTC' } }, /must differ/],
     ['an unknown field', { colour: 'red' }, /colour/],
+    [
+      'a rule about webhooks with tags',
+      { condition: { kind: 'webhook_disabled', forMinutes: 0 }, tags: ['truck'] },
+      /neither a group nor tags/,
+    ],
   ])('400 for %s', async (_, json, detail) => {
     const { key, path } = await newRule()
     const answer = await api.call('POST', path, { token: key, json: { name: 'A', condition: offline, ...json } })

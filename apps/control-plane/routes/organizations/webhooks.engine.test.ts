@@ -40,6 +40,17 @@ describe('POST /orgs/:orgId/webhooks', () => {
     expect(rows[0].row).not.toContain(secret.slice('whsec_'.length))
   })
 
+  test('201 with the first webhook creates an alert rule, of which the audit log has a record', async () => {
+    const { id, key } = await newWebhook()
+    await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json })
+    const rules = await api.call('GET', `/orgs/${id}/alert-rules`, { token: key })
+    expect(rules.body.items).toMatchObject([
+      { name: 'Webhook disabled', condition: { kind: 'webhook_disabled', forMinutes: 0 }, groupId: null, tags: [] },
+    ])
+    const audit = await api.call('GET', `/orgs/${id}/audit?action=alert_rule.created`, { token: key })
+    expect(audit.body.items).toMatchObject([{ subjectId: rules.body.items[0].id }])
+  })
+
   test.each([
     ['http://hooks.example.com/'],
     ['https://127.0.0.1/'],

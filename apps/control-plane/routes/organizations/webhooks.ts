@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { createWatchedWebhook } from '#alerts/rules/watched-webhook'
 import { text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
 import { endOldWebhookSecret, rotateWebhookSecret } from '#fleet/webhooks/secret-rotation'
-import { changeWebhook, createWebhook, deleteWebhook, listWebhooks, webhookSchema } from '#fleet/webhooks/webhooks'
+import { changeWebhook, deleteWebhook, listWebhooks, webhookSchema } from '#fleet/webhooks/webhooks'
 import { limitReached } from '../../http/openapi-errors.ts'
 import { paged } from '../../http/paging.ts'
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
@@ -23,7 +24,7 @@ export const webhookRoutes: Route[] = [
     path: '/orgs/:orgId/webhooks',
     summary: 'Create a webhook',
     description:
-      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for three days; then the webhook is disabled.',
+      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for three days; then the webhook is disabled. With its first webhook, an organization gets an alert rule that tells when this happens.',
     tag,
     access: 'webhook:manage',
     params: orgParams,
@@ -43,7 +44,7 @@ export const webhookRoutes: Route[] = [
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
     handle: async ({ ctx, services, params, body }) =>
       created(
-        await createWebhook(ctx, {
+        await createWatchedWebhook(ctx, {
           organizationId: params.orgId,
           reachable: services.webhookAddresses,
           ...body,

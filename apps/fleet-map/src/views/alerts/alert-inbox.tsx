@@ -16,6 +16,7 @@ import { AlertBulkBar } from './alert-bulk.tsx'
 import { countMatching, type InboxFilter } from './alert-choice.ts'
 import { AlertNotesDialog } from './alert-notes.tsx'
 import { choiceColumn, useSelection } from './alert-selection.tsx'
+import { AlertSubject } from './alert-subject.tsx'
 import {
   closeReasonText,
   kindLabels,
@@ -204,12 +205,7 @@ const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined):
   { title: 'Severity', cell: ({ severity }) => <SeverityLabel severity={severity} />, optional: true },
   {
     title: 'Device',
-    cell: ({ deviceId, deviceName }) =>
-      deviceName === null ? (
-        'Another organization’s device'
-      ) : (
-        <a href={linkTo('device', { id: deviceId })}>{deviceName}</a>
-      ),
+    cell: (alert) => <AlertSubject alert={alert} unnamed="Another organization’s device" />,
   },
   {
     title: 'Rule',

@@ -2,13 +2,14 @@ import { patch } from '../../api/client.ts'
 import type { Alert } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { AssigneeField, CommentField, readNotes } from './alert-bulk.tsx'
+import { subjectName } from './alert-subject.tsx'
 
 type AlertNotesProps = { org: string; alert: Alert; onClose: () => void; onSaved: () => void }
 
 /** Changes the assignee and the comment of an alert. */
 export const AlertNotesDialog = ({ org, alert, onClose, onSaved }: AlertNotesProps) => (
   <Dialog
-    title={`${alert.deviceName ?? 'Alert'}: assignee and comment`}
+    title={`${subjectName(alert) ?? 'Alert'}: assignee and comment`}
     submitLabel="Save"
     onClose={onClose}
     onSubmit={async (form) => {

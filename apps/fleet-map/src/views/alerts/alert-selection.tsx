@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Alert } from '../../api/schemas.ts'
 import type { Column } from '../../components/table.tsx'
 import type { AlertChoice } from './alert-choice.ts'
+import { subjectName } from './alert-subject.tsx'
 import { kindLabels } from './alert-text.tsx'
 
 /** The choice of rows in the inbox. Closed alerts cannot be chosen. */
@@ -64,7 +65,7 @@ export const choiceColumn = ({ shown, isChosen, choose }: AlertSelection): Colum
       isHandled(alert) ? (
         <input
           type="checkbox"
-          aria-label={`Select ${kindLabels[alert.kind]} of ${alert.deviceName ?? 'a device'}`}
+          aria-label={`Select ${kindLabels[alert.kind]} of ${subjectName(alert) ?? 'a device'}`}
           checked={isChosen(alert)}
           onChange={(event) => choose([alert], event.currentTarget.checked)}
         />

@@ -27,6 +27,7 @@ export const kindLabels: Record<AlertKind, string> = {
   entered_place: 'Entered a place',
   left_place: 'Left a place',
   data_use: 'Data use',
+  webhook_disabled: 'Webhook disabled',
 }
 
 export const stateLabels: Record<AlertState, string> = {
@@ -84,6 +85,8 @@ export function conditionText(condition: Condition, placeName: (id: string) => s
       return 'Another SIM in a modem'
     case 'operator_changed':
       return 'Another operator of a modem'
+    case 'webhook_disabled':
+      return `A webhook was disabled${lasting(condition.forMinutes)}`
     case 'entered_place':
       return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
     case 'left_place':
@@ -149,6 +152,8 @@ function measuredText({ kind, measured: values }: Alert): string {
       return `Modem ${textOf(values.modem) ?? ''}: SIM ${partOf(values.to, 'iccid')} instead of ${partOf(values.from, 'iccid')}`
     case 'operator_changed':
       return `Modem ${textOf(values.modem) ?? ''}: ${operatorOf(values.to)} instead of ${operatorOf(values.from)}`
+    case 'webhook_disabled':
+      return textOf(values.reason) ?? ''
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
     default:

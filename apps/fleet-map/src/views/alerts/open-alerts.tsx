@@ -4,6 +4,7 @@ import { ago, count, moment, plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
+import { AlertSubject } from './alert-subject.tsx'
 import { kindLabels, Measured, SeverityLabel } from './alert-text.tsx'
 import css from './alerts.module.css'
 
@@ -59,7 +60,7 @@ const NamedAlert = ({ alert, ofOneDevice }: { alert: Alert; ofOneDevice: boolean
     <span>
       {ofOneDevice ? null : (
         <>
-          <a href={linkTo('device', { id: alert.deviceId })}>{alert.deviceName ?? 'A device'}</a>
+          <AlertSubject alert={alert} unnamed="A device" />
           {': '}
         </>
       )}

@@ -46,7 +46,7 @@ export function RuleFields({ rule, targets }: { rule: RuleBody; targets: RuleTar
         </label>
       </div>
       <ConditionFields key={kind} condition={condition} targets={targets} />
-      <ScopeFields rule={rule} groups={targets.groups} />
+      {kind === 'webhook_disabled' ? null : <ScopeFields rule={rule} groups={targets.groups} />}
       <ChannelFields channels={rule.channels} chats={targets.chats} />
       <QuietHoursFields quietHours={rule.quietHours} />
       <label class="choice">
@@ -74,6 +74,7 @@ const initialConditions: Record<AlertKind, Condition> = {
   entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
   left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
   data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
+  webhook_disabled: { kind: 'webhook_disabled', forMinutes: 0 },
 }
 
 /** Chooses the devices of a rule. */
@@ -144,6 +145,7 @@ const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
   modem_down: [5, 360],
   profile_not_applied: [5, 10_080],
   config_differs: [0, 10_080],
+  webhook_disabled: [0, 10_080],
   entered_place: [0, 10_080],
   left_place: [0, 10_080],
 }

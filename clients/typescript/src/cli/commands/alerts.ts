@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import type { components, paths } from '../../openapi.ts'
+import { alertSubject } from '../alert-subject.ts'
 import { allOf } from '../all-of.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
@@ -79,7 +80,7 @@ async function listAlerts({ state = ['open'], limit, ...filter }: ListOptions, c
         alert.severity,
         alert.state,
         alert.kind,
-        alert.deviceName ?? alert.deviceId,
+        alertSubject(alert),
         alert.ruleName,
         alert.openedAt,
       ]),

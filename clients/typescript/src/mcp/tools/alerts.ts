@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { alertSubject } from '../../cli/alert-subject.ts'
 import { findDeviceOf } from '../../cli/find-device.ts'
 import { deviceReference } from '../device-reference.ts'
 import { pageInput, pageOutput, pageText } from '../list-page.ts'
@@ -10,7 +11,7 @@ const alert = z.object({
   kind: z.string(),
   severity: z.string(),
   state: z.string(),
-  deviceId: z.string(),
+  deviceId: z.string().nullable(),
   deviceName: z.string().nullable(),
   openedAt: z.string(),
   assignee: z.string().nullable(),
@@ -41,7 +42,7 @@ export const listAlertsTool = tool({
     const value = await client.get('/orgs/{orgId}/alerts', { params })
     const rows = value.items.map((item) => [
       ...[item.id, item.severity, item.state, item.kind],
-      ...[item.deviceName ?? item.deviceId, item.ruleName, item.openedAt],
+      ...[alertSubject(item), item.ruleName, item.openedAt],
     ])
     const header = ['ID', 'SEVERITY', 'STATE', 'KIND', 'DEVICE', 'RULE', 'OPENED']
     return { value, text: pageText(value, { header, rows, ifEmpty: 'No alerts.' }) }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { alertSubject } from '../../cli/alert-subject.ts'
 import { table } from '../../cli/table.ts'
 import { confirmedTool } from '../confirmed-tool.ts'
 
@@ -32,8 +33,9 @@ export const acknowledgeAlertsTool = confirmedTool({
   async prepare({ session: { client }, organizationId }, { alertIds, assignee, comment }) {
     const path = { orgId: organizationId }
     const read = alertIds.map((id) => client.get('/orgs/{orgId}/alerts/{id}', { params: { path: { ...path, id } } }))
-    const alerts = (await Promise.all(read)).map(({ id, severity, state, deviceId, deviceName, ruleName }) => {
-      return { id, severity, state, device: deviceName ?? deviceId, ruleName }
+    const alerts = (await Promise.all(read)).map((alert) => {
+      const { id, severity, state, ruleName } = alert
+      return { id, severity, state, device: alertSubject(alert), ruleName }
     })
     const open = alerts.filter(({ state }) => state === 'open').length
     const rows = alerts.map(({ id, severity, state, device, ruleName }) => [id, severity, state, device, ruleName])
