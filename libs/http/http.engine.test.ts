@@ -4,6 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { conflict, ServiceError } from '#core/errors'
+import { version } from '#core/version'
 import { decodeJson, readBody, requireMediaType } from './body.ts'
 import { createBodyBudget } from './body-budget.ts'
 import { chooseCoding, encodeChunks } from './compression.ts'
@@ -11,7 +12,7 @@ import { connectionLimit, countRefusedConnections } from './connection-limit.ts'
 import { createCursors } from './cursor.ts'
 import { matchesNone, requireMatch } from './etag.ts'
 import { NotReadyError, readiness, sharedCheck } from './health.ts'
-import { mergeExpositions } from './metrics.ts'
+import { createHttpMetrics, mergeExpositions } from './metrics.ts'
 import { problemResponse, toProblem } from './problem.ts'
 import { createRateLimiter, rateLimitHeaders } from './rate-limit.ts'
 import { requestIdFrom } from './request-id.ts'
@@ -235,6 +236,10 @@ describe('responses', () => {
     expect(await encodeChunks(short, 'br', headers)).toBe(short)
     expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'accept-encoding'])
   })
+})
+
+test('the metrics of every app name its version', async () => {
+  expect(await createHttpMetrics().registry.metrics()).toContain(`routerfleet_build_info{version="${version}"} 1`)
 })
 
 test('merges metrics of several apps and labels only shared families', () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
+import { version } from '#core/version'
 import { signWebhook } from '#fleet/webhooks/sender'
 import { startChatReceiver } from '#test/chat-receiver'
 import { startSmtp, type TestSmtp } from '#test/smtp'
@@ -86,6 +87,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   )
   await van.reportAt([4.2, 51.9])
   const page = await read('#/settings?section=webhooks', { key })
+  await page.getByText(`Version ${version}`, { exact: true }).waitFor()
   await page.getByRole('button', { name: 'New webhook' }).click()
   const webhook = dialog(page, 'New webhook')
   await webhook.getByLabel('Address').fill(receiver.url)

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
+import { version } from '#core/version'
 import { routes } from '../routes.ts'
 import { createOpenApi } from './openapi.ts'
 import { operationVerbs } from './openapi-names.ts'
@@ -51,8 +52,9 @@ function partsOf({ properties, items, additionalProperties, anyOf = [], oneOf = 
 }
 
 describe('the OpenAPI document', () => {
-  test('names its licence, its contact and the address of the service', () => {
+  test('names its version, its licence, its contact and the address of the service', () => {
     expect(document.info).toMatchObject({
+      version,
       license: { identifier: 'Apache-2.0' },
       contact: { name: expect.any(String) },
     })
