@@ -1,6 +1,7 @@
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js'
 import 'swagger-ui-dist/swagger-ui.css'
 import './styles/api-reference.css'
+import { accessHeaders, apiKey, get } from './api/client.ts'
 import { type OpenApiDocument, prepareDocument } from './api/openapi.ts'
 import { codeSamplesPlugin } from './code-samples-plugin.ts'
 
@@ -14,6 +15,26 @@ prefersDark.addEventListener('change', followColorScheme)
 // Relative addresses also work behind a path prefix.
 const base = new URL('.', document.baseURI)
 const container = document.getElementById('reference')
+
+type TriedRequest = { url: string; headers: Record<string, string>; credentials?: string }
+
+/** Sends the access of the reader's tab or session with a request that the reader tries, unless it names another one. */
+function withAccess(request: TriedRequest): TriedRequest {
+  if (new URL(request.url, base).origin !== base.origin || request.headers.Authorization) return request
+  // The service refuses changes with a cookie but without this header, which other sites cannot send.
+  return { ...request, headers: { ...request.headers, 'X-Routerfleet-Page': '1', ...accessHeaders() } }
+}
+
+/** Says as whom requests are sent. */
+async function showReader(): Promise<void> {
+  const caller = apiKey.value === null ? (await get('/auth/session')).caller : await get('/auth/me')
+  const reader = document.getElementById('reader')
+  if (!reader) return
+  reader.textContent = caller
+    ? `Signed in as ${caller.name}. Requests that you try here use your access, and what they change is changed.`
+    : 'Not signed in. Sign in to the page, or enter an API key with Authorize, to try requests.'
+}
+void showReader().catch(() => undefined)
 
 try {
   const response = await fetch(new URL('openapi.json', base))
@@ -30,6 +51,9 @@ try {
     defaultModelsExpandDepth: 0,
     // The key stays in memory: a reload forgets it.
     persistAuthorization: false,
+    requestInterceptor: withAccess,
+    // The shown command must not contain the key of the tab.
+    showMutatedRequest: false,
   })
 } catch (error) {
   const reason = error instanceof Error ? error.message : String(error)

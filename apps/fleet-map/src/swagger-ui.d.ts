@@ -10,6 +10,8 @@ declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
     showExtensions: boolean
     defaultModelsExpandDepth: number
     persistAuthorization: boolean
+    requestInterceptor: <Request extends { url: string; headers: Record<string, string> }>(request: Request) => object
+    showMutatedRequest: boolean
   }
   export default function SwaggerUI(options: SwaggerUiOptions): unknown
 }

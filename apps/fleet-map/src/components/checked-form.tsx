@@ -48,16 +48,18 @@ type CheckedFormProps = {
   checked: ReturnType<typeof useChecked>
   class?: string | undefined
   label?: string
+  onInput?: () => void
   children: ComponentChildren
 }
 
 /** A form outside of dialogs that `useChecked` submits. Its children show `checked.refusal`. */
-export const CheckedForm = ({ checked, class: className, label, children }: CheckedFormProps) => (
+export const CheckedForm = ({ checked, class: className, label, onInput, children }: CheckedFormProps) => (
   <form
     ref={checked.form}
     class={className}
     aria-label={label}
     noValidate
+    onInput={onInput}
     onSubmit={(event) => {
       event.preventDefault()
       void checked.submit()

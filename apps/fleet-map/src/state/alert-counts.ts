@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { ApiError, get, isSignedIn } from '../api/client.ts'
 import type { AlertCounts } from '../api/schemas.ts'
-import { homeOrganizationId, organizations } from './session.ts'
+import { holds, holdsSomewhere, homeOrganizationId, organizations } from './session.ts'
 
 const everyMs = 15_000
 
@@ -21,6 +21,7 @@ effect(() => {
   alertCounts.value = undefined
   // Which organization is the only one is known only after the list of organizations.
   if (!isSignedIn.value || (!organization && organizations.value === undefined)) return
+  if (!(organization ? holds(organization, 'alert:read') : holdsSomewhere('alert:read'))) return
   let timer: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
   const read = async () => {

@@ -30,6 +30,10 @@ export const holds = (organization: string, scope: Scope): boolean =>
   caller.value?.organizations.some(({ id, scopes }) => id === organization && scopes.includes(scope)) ||
   false
 
+/** Returns whether the caller holds a scope in one of the organizations, for what names none. */
+export const holdsSomewhere = (scope: Scope): boolean =>
+  caller.value?.platform || caller.value?.organizations.some(({ scopes }) => scopes.includes(scope)) || false
+
 const retryMs = 5_000
 
 effect(() => {

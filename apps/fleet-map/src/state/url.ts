@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 
 /** The view and its parameters, which the address has after `#`. A shared link shows the same. */
-type PageAddress = { view: string; params: Record<string, string> }
+export type PageAddress = { view: string; params: Record<string, string> }
 
 function read(): PageAddress {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
@@ -15,8 +15,20 @@ function write({ view, params }: PageAddress): string {
 
 export const place = signal<PageAddress>(read())
 
+let keepsPage: ((next: PageAddress) => boolean) | undefined
+
+/** Lets a form refuse that another address is shown: it returns true, and asks the reader. Returns what ends that. */
+export function guardLeaving(refuses: (next: PageAddress) => boolean): () => void {
+  keepsPage = refuses
+  return () => {
+    if (keepsPage === refuses) keepsPage = undefined
+  }
+}
+
 addEventListener('hashchange', () => {
-  place.value = read()
+  const next = read()
+  if (keepsPage?.(next)) history.pushState(null, '', write(place.value))
+  else place.value = next
 })
 
 /** Returns the address of a view. Copies the parameters named in `keep` from the current address. */

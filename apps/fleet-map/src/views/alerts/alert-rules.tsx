@@ -8,6 +8,7 @@ import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { holds, type Scope } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
 import { conditionText, SeverityLabel } from './alert-text.tsx'
 import { MissingMailServer } from './missing-mail-server.tsx'
@@ -95,11 +96,12 @@ export function AlertRules({ org }: { org: string }) {
 
 async function readTargets(org: string): Promise<RuleTargets> {
   // A key can lack one of the scopes; the form then offers fewer choices.
-  const orNone = <Item,>(items: Promise<Item[]>) => items.catch(() => [])
+  const orNone = <Item,>(scope: Scope, read: () => Promise<Item[]>) =>
+    holds(org, scope) ? read().catch(() => []) : Promise.resolve([])
   const [groups, places, chats] = await Promise.all([
-    orNone(all(`/orgs/${org}/groups`)),
-    orNone(all(`/orgs/${org}/places`)),
-    orNone(all(`/orgs/${org}/chat-channels`)),
+    orNone('group:read', () => all(`/orgs/${org}/groups`)),
+    orNone('fleet:read', () => all(`/orgs/${org}/places`)),
+    orNone('alert:read', () => all(`/orgs/${org}/chat-channels`)),
   ])
   return { groups, places, chats }
 }

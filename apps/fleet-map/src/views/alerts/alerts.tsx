@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { homeOrganizationId } from '../../state/session.ts'
+import { NeedsScope } from '../../components/needs-scope.tsx'
+import { homeOrganizationId, type Scope } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { PlaceDetail } from '../places/place-detail.tsx'
 import { PlaceList } from '../places/place-list.tsx'
@@ -9,14 +10,14 @@ import { AlertInbox } from './alert-inbox.tsx'
 import { AlertRules } from './alert-rules.tsx'
 import css from './alerts.module.css'
 
-type Section = { tab: string; label: string; Body: (props: { org: string }) => JSX.Element }
+type Section = { tab: string; label: string; scope?: Scope; Body: (props: { org: string }) => JSX.Element }
 
 const inbox: Section = { tab: '', label: 'Inbox', Body: AlertInbox }
 const sections: Section[] = [
   inbox,
   { tab: 'rules', label: 'Rules', Body: AlertRules },
   { tab: 'channels', label: 'Channels', Body: AlertChannels },
-  { tab: 'places', label: 'Places', Body: PlaceList },
+  { tab: 'places', label: 'Places', scope: 'fleet:read', Body: PlaceList },
 ]
 
 /** The inbox of alerts, the rules that open them, and the places that rules and lists use. */
@@ -25,7 +26,7 @@ export function AlertsView() {
   const { tab = '', place: placeId } = place.value.params
   if (!org) return <WithoutOrganization />
   if (tab === 'places' && placeId) return <PlaceDetail key={`${org} ${placeId}`} org={org} id={placeId} />
-  const { Body } = sections.find((section) => section.tab === tab) ?? inbox
+  const { Body, label, scope = 'alert:read' } = sections.find((section) => section.tab === tab) ?? inbox
   return (
     <div class="page">
       <div class="page-inner">
@@ -44,7 +45,9 @@ export function AlertsView() {
             </a>
           ))}
         </nav>
-        <Body key={org} org={org} />
+        <NeedsScope org={org} scope={scope} title={label}>
+          <Body key={org} org={org} />
+        </NeedsScope>
       </div>
     </div>
   )

@@ -154,7 +154,7 @@ const momentHints = {
   rebooted: 'The alert closes 24 hours after the last restart.',
   sim_changed: 'A SIM that the modem did not have in the 24 hours before. The alert closes after 24 hours.',
   operator_changed:
-    'An operator that the modem did not have in the 24 hours before. A change of the cell is none. The alert closes after 24 hours.',
+    'An operator that the modem did not have in the 24 hours before. Another cell of the same operator does not count. The alert closes after 24 hours.',
 }
 
 function ConditionFields({ condition, targets }: { condition: Condition; targets: RuleTargets }) {

@@ -9,7 +9,7 @@ import { Chips } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { readDeviceWithModems } from '../../state/fleet.ts'
 import { readLatest } from '../../state/history.ts'
-import { organizations } from '../../state/session.ts'
+import { holds, organizations, type Scope } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import { Variables } from '../variables/variables.tsx'
@@ -56,13 +56,19 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
     reload()
     setRound((before) => before + 1)
   }
-  const latest = useResource(`latest ${device.id}`, (signal) => readLatest(device.id, signal), { everyMs: 10_000 })
-  const onMap = useResource(
-    `on map ${device.id}`,
-    async (signal) => (await readDeviceWithModems(device.id, { orgId: device.organizationId }, signal)).device,
+  const may = (scope: Scope) => holds(device.organizationId, scope)
+  const [mayTelemetry, mayFleet] = [may('telemetry:read'), may('fleet:read')]
+  const latest = useResource(
+    `latest ${device.id} ${mayTelemetry}`,
+    async (signal) => (mayTelemetry ? readLatest(device.id, signal) : undefined),
     { everyMs: 10_000 },
   )
-  const organization = organizations.value?.find((one) => one.id === device.organizationId)?.name
+  const onMap = useResource(
+    `on map ${device.id} ${mayFleet}`,
+    async (signal) =>
+      mayFleet ? (await readDeviceWithModems(device.id, { orgId: device.organizationId }, signal)).device : undefined,
+    { everyMs: 10_000 },
+  )
   return (
     <div class="page">
       <div class="page-inner">
@@ -77,54 +83,69 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <DeviceModems deviceId={device.id} modems={latest.value.modems} />
         ) : null}
         <div class={css.deviceGrid}>
-          <section class="card panel" aria-label="Facts">
-            <h2>
-              <StatusLabel status={device.status} />
-            </h2>
-            <dl class="facts">
-              <Fact name="Serial">
-                <code>{device.serial}</code>
-              </Fact>
-              <Fact name="Model">{device.model}</Fact>
-              <Fact name="Firmware">{device.firmware ?? '–'}</Fact>
-              <Fact name="Organization">{organization ?? '–'}</Fact>
-              <Fact name="Last report">
-                {device.lastSeenAt ? <span title={moment(device.lastSeenAt)}>{ago(device.lastSeenAt)}</span> : 'Never'}
-              </Fact>
-              <Fact name="Position">
-                {device.location ? (
-                  <>
-                    {device.location.lat.toFixed(5)}, {device.location.lon.toFixed(5)}
-                    <span class="hint"> {ago(device.location.ts)}</span>
-                  </>
-                ) : (
-                  'Waiting for GPS'
-                )}
-              </Fact>
-              <Fact name="Added">{moment(device.createdAt)}</Fact>
-              <Fact name="Tags">{device.tags.length > 0 ? <Chips words={device.tags} /> : 'None'}</Fact>
-            </dl>
-          </section>
-          <div class="card panel">
-            <SignalNow onMap={onMap.value} isLoading={onMap.loading} />
-          </div>
-          <div class="card panel">
-            <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
-            {latest.value && !latest.value.system && !latest.value.connection ? (
-              <p class="label">No health values reported yet.</p>
-            ) : null}
-          </div>
-          <DeviceRadio deviceId={device.id} />
-          <DeviceSims deviceId={device.id} org={device.organizationId} />
-          <PlacesCard deviceId={device.id} />
+          <Facts device={device} />
+          {mayFleet ? (
+            <div class="card panel">
+              <SignalNow onMap={onMap.value} isLoading={onMap.loading} />
+            </div>
+          ) : null}
+          {mayTelemetry ? (
+            <div class="card panel">
+              <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
+              {latest.value && !latest.value.system && !latest.value.connection ? (
+                <p class="label">No health values reported yet.</p>
+              ) : null}
+            </div>
+          ) : null}
+          {mayFleet ? (
+            <>
+              <DeviceRadio deviceId={device.id} />
+              <DeviceSims deviceId={device.id} org={device.organizationId} />
+              <PlacesCard deviceId={device.id} />
+            </>
+          ) : null}
           <Settings device={device} />
-          <DeviceGroups device={device} />
+          {may('group:read') ? <DeviceGroups device={device} /> : null}
           <DeviceTokens device={device} onChanged={changed} />
         </div>
-        <DeviceJobList device={device} round={round} />
+        {may('job:read') ? <DeviceJobList device={device} round={round} /> : null}
         <DeviceEvents device={device} round={round} />
       </div>
     </div>
+  )
+}
+
+function Facts({ device }: { device: Device }) {
+  const organization = organizations.value?.find((one) => one.id === device.organizationId)?.name
+  return (
+    <section class="card panel" aria-label="Facts">
+      <h2>
+        <StatusLabel status={device.status} />
+      </h2>
+      <dl class="facts">
+        <Fact name="Serial">
+          <code>{device.serial}</code>
+        </Fact>
+        <Fact name="Model">{device.model}</Fact>
+        <Fact name="Firmware">{device.firmware ?? '–'}</Fact>
+        <Fact name="Organization">{organization ?? '–'}</Fact>
+        <Fact name="Last report">
+          {device.lastSeenAt ? <span title={moment(device.lastSeenAt)}>{ago(device.lastSeenAt)}</span> : 'Never'}
+        </Fact>
+        <Fact name="Position">
+          {device.location ? (
+            <>
+              {device.location.lat.toFixed(5)}, {device.location.lon.toFixed(5)}
+              <span class="hint"> {ago(device.location.ts)}</span>
+            </>
+          ) : (
+            'Waiting for GPS'
+          )}
+        </Fact>
+        <Fact name="Added">{moment(device.createdAt)}</Fact>
+        <Fact name="Tags">{device.tags.length > 0 ? <Chips words={device.tags} /> : 'None'}</Fact>
+      </dl>
+    </section>
   )
 }
 

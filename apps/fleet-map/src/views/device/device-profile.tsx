@@ -14,14 +14,18 @@ import { VariableText } from '../variables/variables.tsx'
 export function DeviceProfile({ device }: { device: Device }) {
   const [isPreviewed, setPreviewed] = useState(false)
   const { organizationId, configProfile } = device
+  const maySeeConfig = holds(organizationId, 'config:read')
+  const maySeeJobs = holds(organizationId, 'job:read')
   const profile = useResource(
-    `profile ${configProfile?.id} ${configProfile?.version}`,
-    async (signal) => (configProfile ? get(`/orgs/${organizationId}/configs/${configProfile.id}`, { signal }) : null),
+    `profile ${configProfile?.id} ${configProfile?.version} ${maySeeConfig}`,
+    async (signal) =>
+      configProfile && maySeeConfig ? get(`/orgs/${organizationId}/configs/${configProfile.id}`, { signal }) : null,
     { everyMs: 30_000 },
   )
   const applied = useResource(
-    `applied ${device.id} ${configProfile?.version}`,
+    `applied ${device.id} ${configProfile?.version} ${maySeeJobs}`,
     async (signal) => {
+      if (!maySeeJobs) return undefined
       const query = { kind: 'apply_config' as const, limit: 1 }
       return (await get(`/devices/${device.id}/jobs`, { signal, query })).items[0]
     },
@@ -29,7 +33,13 @@ export function DeviceProfile({ device }: { device: Device }) {
   )
   const job = applied.value
   const current = profile.value?.version
+  const isDeleted = profile.error?.status === 404
   const isBehind = configProfile !== null && current !== undefined && current > configProfile.version
+  const versionText = isDeleted
+    ? 'The profile was deleted'
+    : isBehind
+      ? `Outdated: the current version is ${current}`
+      : 'The current version was applied'
   return (
     <section class="card panel" aria-label="Profile">
       <h2>Profile</h2>
@@ -38,27 +48,23 @@ export function DeviceProfile({ device }: { device: Device }) {
       ) : (
         <>
           <p>
-            <a href={linkTo('profiles', { profile: configProfile.id })}>{profile.value?.name ?? 'Deleted profile'}</a>,
-            version {configProfile.version}
+            <a href={linkTo('profiles', { profile: configProfile.id })}>
+              {profile.value?.name ?? (isDeleted ? 'Deleted profile' : 'Profile')}
+            </a>
+            , version {configProfile.version}
           </p>
-          <p class="status">
-            <span class="swatch" style={{ background: isBehind ? 'var(--warn)' : 'var(--ok)' }} />
-            {profile.error?.status === 404
-              ? 'The profile was deleted'
-              : isBehind
-                ? `Outdated: the current version is ${current}`
-                : 'Up to date'}
-          </p>
+          {maySeeConfig && (profile.value || profile.error) ? (
+            <Drift device={device} round={job?.status} version={versionText} isBehind={isBehind || isDeleted} />
+          ) : null}
         </>
       )}
-      {configProfile && holds(organizationId, 'config:read') ? <Drift device={device} round={job?.status} /> : null}
       {job && job.status !== 'succeeded' ? (
         <p class="label">
           Last attempt to apply a profile: {jobLook[job.status].label.toLowerCase()}, {ago(job.updatedAt)}
           {job.error ? `. ${job.error.detail}` : ''}
         </p>
       ) : null}
-      {holds(organizationId, 'config:read') ? (
+      {maySeeConfig ? (
         <button type="button" class="button small" onClick={() => setPreviewed(true)}>
           Settings for this device
         </button>
@@ -68,21 +74,31 @@ export function DeviceProfile({ device }: { device: Device }) {
   )
 }
 
-/** Whether the device runs what was applied to it, where it differs, and the way to apply it again. */
-function Drift({ device, round }: { device: Device; round: string | undefined }) {
+type DriftProps = { device: Device; round: string | undefined; version: string; isBehind: boolean }
+
+/**
+ * The one state of the profile: what the device runs if that differs from what was applied or waits, else whether the
+ * current version was applied. With the differences, and the way to apply it again.
+ */
+function Drift({ device, round, version, isBehind }: DriftProps) {
   const config = useResource(
     `config of ${device.id} ${round}`,
     (signal) => get(`/devices/${device.id}/config`, { signal }),
     { everyMs: 30_000 },
   )
-  if (!config.value || config.value.state === 'unknown') return null
+  if (!config.value) return null
   const { state, differences, profile } = config.value
+  const isShown = state === 'differs' || state === 'pending'
   return (
     <>
       <p class="status">
-        <span class="swatch" style={{ background: `var(--${stateColor[state]})` }} />
-        {configStateLabel[state]}
+        <span
+          class="swatch"
+          style={{ background: `var(--${isShown ? stateColor[state] : isBehind ? 'warn' : 'ok'})` }}
+        />
+        {isShown ? configStateLabel[state] : version}
       </p>
+      {isShown && isBehind ? <p class="label">{version}</p> : null}
       {differences.length > 0 ? (
         <Table caption="Differences" columns={columns} rows={differences} keyOf={({ path }) => path} />
       ) : null}
@@ -98,7 +114,7 @@ function Drift({ device, round }: { device: Device; round: string | undefined })
   )
 }
 
-const stateColor = { inSync: 'ok', pending: 'accent', differs: 'warn' } as const
+const stateColor = { pending: 'accent', differs: 'warn' } as const
 
 type Difference = DeviceConfig['differences'][number]
 

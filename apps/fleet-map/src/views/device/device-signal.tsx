@@ -7,6 +7,7 @@ import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type HistoryRow, numberOf, readHistory, type TimeRange } from '../../state/history.ts'
 import { type Modem, namedModems } from '../../state/modems.ts'
+import { holdsSomewhere } from '../../state/session.ts'
 import { type RadioHistory, silenceMs } from '../../state/trail.ts'
 import { Fact } from './device-facts.tsx'
 
@@ -101,9 +102,11 @@ type ChartsProps = {
 
 /** Charts signal and latency over time. */
 export function Charts({ radio, deviceId, modem = null, sinceMinutes, range = null, atMs }: ChartsProps) {
+  const mayRead = holdsSomewhere('telemetry:read')
   const connection = useResource(
-    `latency ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs}`,
-    (signal) => readHistory(deviceId, { kind: 'connection', sinceMinutes, range }, signal),
+    `latency ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs} ${mayRead}`,
+    async (signal) =>
+      mayRead ? readHistory(deviceId, { kind: 'connection', sinceMinutes, range }, signal) : undefined,
     { everyMs: 30_000 },
   )
   const latency = useMemo(

@@ -1,7 +1,7 @@
 import { all } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
-import { organizationId } from '../../state/session.ts'
+import { holdsSomewhere, organizationId } from '../../state/session.ts'
 import { setParams } from '../../state/url.ts'
 import { antennaKey, type DeviceColumn, type WeakRadios } from './device-columns.tsx'
 import css from './devices.module.css'
@@ -70,10 +70,11 @@ const radiosEveryMs = 60_000
 /** Reads which devices have a weak radio. The list begins with the weakest, which stands for a device of several modems. */
 function useWeakRadios(isWanted: boolean): WeakRadios {
   const orgId = organizationId.value
+  const isRead = isWanted && holdsSomewhere('fleet:read')
   const { value } = useResource(
-    JSON.stringify(['weak radios', orgId, isWanted]),
-    async () => (isWanted ? all('/fleet/radio-health', { orgId, status: ['fault', 'suspect'] }) : []),
-    { everyMs: isWanted ? radiosEveryMs : 0 },
+    JSON.stringify(['weak radios', orgId, isRead]),
+    async () => (isRead ? all('/fleet/radio-health', { orgId, status: ['fault', 'suspect'] }) : []),
+    { everyMs: isRead ? radiosEveryMs : 0 },
   )
   return value && new Map(value.toReversed().map((radio) => [radio.deviceId, radio]))
 }

@@ -11,7 +11,7 @@ import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
-import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { OrganizationPicker } from '../shell/shell.tsx'
@@ -98,7 +98,8 @@ export function DevicesView() {
 function Filters() {
   const { q = '', status = '', tag = '', place: placeId = '', config = '' } = place.value.params
   const org = homeOrganizationId.value
-  const places = useResource(`places ${org}`, async () => (org ? all(`/orgs/${org}/places`) : []))
+  const mayRead = org !== '' && holds(org, 'fleet:read')
+  const places = useResource(`places ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/places`) : []))
   return (
     <div class={`toolbar ${css.listFilters}`}>
       <input

@@ -3,6 +3,7 @@ import { post } from '../../api/client.ts'
 import type { Group } from '../../api/schemas.ts'
 import { ago, count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
+import { NeedsScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
@@ -19,7 +20,11 @@ export function GroupsView() {
   if (!org) return <WithoutOrganization />
   return (
     <div class="page">
-      <div class="page-inner">{chosen ? <GroupDetail org={org} id={chosen} /> : <GroupList org={org} />}</div>
+      <div class="page-inner">
+        <NeedsScope org={org} scope="group:read" title="Groups">
+          {chosen ? <GroupDetail org={org} id={chosen} /> : <GroupList org={org} />}
+        </NeedsScope>
+      </div>
     </div>
   )
 }

@@ -7,6 +7,8 @@ import { faultAt } from '../../components/field-errors.ts'
 import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
+import { useUnsaved } from '../../components/unsaved.tsx'
+import { holds } from '../../state/session.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { anyMoment, DeliveryFields, deliveryOf, type GoodMoment } from './delivery-fields.tsx'
 import css from './jobs.module.css'
@@ -45,7 +47,7 @@ export function NewJob({ org }: { org: string }) {
   const { new: asked = '', profile, image } = place.value.params
   const kind = kinds.find((one) => one === asked)
   const target = useTarget(org)
-  const profiles = useResource(`profiles ${org}`, () => all(`/orgs/${org}/configs`))
+  const profiles = useProfiles(org)
   const images = useResource(`firmware ${org}`, () => all(`/orgs/${org}/firmware`))
   const [timing, setTiming] = useState<Timing>(atOnce)
   const [moment, setMoment] = useState<GoodMoment>(anyMoment)
@@ -64,6 +66,7 @@ export function NewJob({ org }: { org: string }) {
   })
   const isReady = kind !== undefined && content !== undefined && total > 0
   const refuse = useRefusal(checked.refuse)
+  const unsaved = useUnsaved(({ view, params }) => view !== 'jobs' || !params.new)
 
   const request = (chosen: Kind): NewBatch => ({
     ...{ org, kind: chosen, profileId: chosenProfile?.id, imageId: chosenImage?.id },
@@ -71,16 +74,14 @@ export function NewJob({ org }: { org: string }) {
   })
   const create = async () => {
     if (!kind) return
-    goTo('jobs', { batch: await createJob(request(kind)) })
+    const batch = await createJob(request(kind))
+    unsaved.forget()
+    goTo('jobs', { batch })
   }
   return (
     <>
-      <CheckedForm checked={checked} class={css.jobForm} label="New job">
-        <div class="page-head">
-          <h1>
-            <a href={linkTo('jobs')}>Jobs</a> / New job
-          </h1>
-        </div>
+      <CheckedForm checked={checked} class={css.jobForm} label="New job" onInput={unsaved.noteChange}>
+        <Head />
         <section class="card panel" aria-label="Job">
           <KindField kind={kind} />
           {kind ? <p class="label">{kindText[kind]}</p> : null}
@@ -96,14 +97,15 @@ export function NewJob({ org }: { org: string }) {
         <DeliveryFields moment={moment} onChange={setMoment} />
         <RolloutFields pace={pace} total={total} onChange={setPace} />
         {checked.refusal}
-        <Footer label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`} />
+        <Footer
+          onCancel={unsaved.forget}
+          label={`${kind ? kindLabel[kind] : 'Create job'}: ${plural(total, 'device')}`}
+        />
       </CheckedForm>
+      {unsaved.question}
       {isAsking && isReady ? (
         <Confirmation
-          title={askText[kind](
-            plural(total, 'device'),
-            chosenProfile ? profileText(chosenProfile) : (chosenImage?.version ?? ''),
-          )}
+          title={askText[kind](plural(total, 'device'), contentText(chosenProfile, chosenImage))}
           submitLabel={kindLabel[kind] ?? ''}
           isLater={timing.startAt !== '' || timing.hasWindow}
           waits={moment.when !== ''}
@@ -118,6 +120,20 @@ export function NewJob({ org }: { org: string }) {
       ) : null}
     </>
   )
+}
+
+const Head = () => (
+  <div class="page-head">
+    <h1>
+      <a href={linkTo('jobs')}>Jobs</a> / New job
+    </h1>
+  </div>
+)
+
+/** The profiles of the organization; none for a reader who may not see them. */
+function useProfiles(org: string) {
+  const mayRead = holds(org, 'config:read')
+  return useResource(`profiles ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/configs`) : []))
 }
 
 /** What the organization has nothing of; '' if nothing is missing. */
@@ -231,9 +247,9 @@ function Confirmation({
   )
 }
 
-const Footer = ({ label }: { label: string }) => (
+const Footer = ({ label, onCancel }: { label: string; onCancel: () => void }) => (
   <footer>
-    <a class="button" href={linkTo('jobs')}>
+    <a class="button" href={linkTo('jobs')} onClick={onCancel}>
       Cancel
     </a>
     <button type="submit" class="button primary">
@@ -295,6 +311,9 @@ const ContentField = ({ label, name, member, empty, chosen, options }: ContentFi
     </select>
   </label>
 )
+
+const contentText = (profile: ConfigProfile | undefined, image: FirmwareImage | undefined): string =>
+  profile ? profileText(profile) : (image?.version ?? '')
 
 const profileText = ({ name, version }: ConfigProfile): string => `${name}, version ${version}`
 

@@ -4,6 +4,7 @@ import type { Group } from '../../api/schemas.ts'
 import { type ChosenDevices, DevicePicker } from '../../components/device-picker.tsx'
 import { count } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
+import { holds } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { place, setParams } from '../../state/url.ts'
 import type { BulkFilter } from '../devices/bulk.ts'
@@ -33,7 +34,10 @@ export function useTarget(org: string): Target {
   const kind: TargetKind =
     target === 'matching' || target === 'devices' ? target : device && !target ? 'devices' : 'group'
   const filter = filterInAddress()
-  const groups = useResource(`groups ${org}`, () => all(`/orgs/${org}/groups`)).value
+  const mayGroups = holds(org, 'group:read')
+  const groups = useResource(`groups ${org} ${mayGroups}`, async () =>
+    mayGroups ? all(`/orgs/${org}/groups`) : [],
+  ).value
   const matching = useResource(`matching ${kind} ${org} ${JSON.stringify(filter)}`, async (signal) =>
     kind === 'matching' ? readCounts(org, { ...filter, tag: filter.tag ?? [] }, signal) : undefined,
   ).value

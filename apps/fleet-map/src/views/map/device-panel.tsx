@@ -8,6 +8,7 @@ import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure } from '../../components/states.tsx'
 import { readLatest, type TimeRange } from '../../state/history.ts'
 import { namedModems, shownModem } from '../../state/modems.ts'
+import { holdsSomewhere } from '../../state/session.ts'
 import type { RadioHistory } from '../../state/trail.ts'
 import { Actions, ApplyDialog, ConfirmReboot } from '../device/device-actions.tsx'
 import { DeviceJobs, Dwells, Health } from '../device/device-facts.tsx'
@@ -36,7 +37,12 @@ export function DevicePanel(props: DevicePanelProps) {
   const device = useResource(`device ${deviceId}`, (signal) => get(`/devices/${deviceId}`, { signal }), {
     everyMs: 10_000,
   })
-  const latest = useResource(`latest ${deviceId}`, (signal) => readLatest(deviceId, signal), { everyMs: 10_000 })
+  const mayTelemetry = holdsSomewhere('telemetry:read')
+  const latest = useResource(
+    `latest ${deviceId} ${mayTelemetry}`,
+    async (signal) => (mayTelemetry ? readLatest(deviceId, signal) : undefined),
+    { everyMs: 10_000 },
+  )
   const heading = usePanelFocus()
   const isMissing = device.error?.status === 404 && !device.value
   const modems = namedModems(onMap)
@@ -83,7 +89,7 @@ export function DevicePanel(props: DevicePanelProps) {
           <Trips deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Health system={latest.value?.system ?? null} connection={connection ?? null} />
-          <DeviceJobs deviceId={deviceId} />
+          {holdsSomewhere('job:read') ? <DeviceJobs deviceId={deviceId} /> : null}
         </>
       )}
       {dialog === 'reboot' && device.value ? (

@@ -7,7 +7,7 @@ import { useResource } from '../../components/resource.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { canDrawMap } from '../../state/map-support.ts'
 import { labelOperators } from '../../state/operators.ts'
-import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import type { Hit, Overview, SearchResult } from './fleet-data.ts'
@@ -157,7 +157,8 @@ const Choice = ({ name, label, options, empty = 'Any' }: ChoiceProps) => (
 )
 
 function GroupField({ org }: { org: string }) {
-  const groups = useResource(`groups ${org}`, async () => (org ? all(`/orgs/${org}/groups`) : []))
+  const mayRead = org !== '' && holds(org, 'group:read')
+  const groups = useResource(`groups ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/groups`) : []))
   const options = (groups.value ?? []).map(({ id, name, effectiveDeviceCount }): [string, string] => [
     id,
     `${name} (${count(effectiveDeviceCount)})`,
@@ -209,9 +210,10 @@ function WithoutPosition({ shown }: { shown: number }) {
   const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
   const { params } = place.value
   const isFiltered = filterNames.some((name) => params[name])
+  const mayRead = org !== '' && holds(org, 'org:read')
   const usage = useResource(
-    `usage ${org}`,
-    async (signal) => (org ? get(`/orgs/${org}/usage`, { signal }) : undefined),
+    `usage ${org} ${mayRead}`,
+    async (signal) => (mayRead ? get(`/orgs/${org}/usage`, { signal }) : undefined),
     { everyMs: 60_000 },
   )
   const missing = (usage.value?.devices.used ?? 0) - shown

@@ -3,6 +3,7 @@ import { get } from '../../api/client.ts'
 import { type Resource, useResource } from '../../components/resource.ts'
 import type { Thresholds } from '../../state/coverage.ts'
 import { shownModem } from '../../state/modems.ts'
+import { holdsSomewhere } from '../../state/session.ts'
 import { ofModem, type RadioHistory, radioHistory, readTrack, trailUntil } from '../../state/trail.ts'
 import { pastQuery, scopeQuery, type useSelected } from './fleet-data.ts'
 import type { MapPlace } from './map-place.ts'
@@ -43,9 +44,10 @@ export function useSelectedTrack(here: MapPlace, { selected, isLoading }: Return
   const modem = shownModem(selected, here.modem)?.modem ?? null
   // Until it is known whether the device has several modems.
   const isUnknown = selected === undefined && isLoading
+  const mayRead = holdsSomewhere('telemetry:read')
   const track = useResource(
-    `track ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs}`,
-    async (signal) => (deviceId ? readTrack(deviceId, { sinceMinutes, range }, signal) : undefined),
+    `track ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs} ${mayRead}`,
+    async (signal) => (deviceId && mayRead ? readTrack(deviceId, { sinceMinutes, range }, signal) : undefined),
     { everyMs: 30_000 },
   )
   const history = useMemo(

@@ -1,4 +1,5 @@
 import { get } from '../../api/client.ts'
+import { NeedsScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { namesOf } from '../../state/operators.ts'
@@ -31,7 +32,12 @@ const windows = [
 /** The state of an organization's fleet on one page. The address keeps organization, time range and tags. */
 export function OverviewView() {
   const org = homeOrganizationId.value
-  return org ? <Overview org={org} /> : <WithoutOrganization />
+  if (!org) return <WithoutOrganization />
+  return (
+    <NeedsScope org={org} scope="fleet:read" title="Overview">
+      <Overview org={org} />
+    </NeedsScope>
+  )
 }
 
 function Overview({ org }: { org: string }) {

@@ -9,6 +9,7 @@ import { clearField } from '../../components/field-errors.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
+import { useUnsaved } from '../../components/unsaved.tsx'
 import { wordsOf } from '../../components/words.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { canDrawMap } from '../../state/map-support.ts'
@@ -57,6 +58,11 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   useTitle(place?.value.name ?? 'New place')
   const area = areaOf(draft)
   const path = `/orgs/${org}/places` as const
+  const unsaved = useUnsaved(({ view, params }) => view !== 'alerts' || params.place !== (place?.value.id ?? 'new'))
+  const draw = (next: Parameters<typeof setDraft>[0]) => {
+    unsaved.noteChange()
+    setDraft(next)
+  }
   const checked = useChecked(async (form) => {
     setConflict(false)
     setSaved(false)
@@ -67,9 +73,11 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
         const headers = ifMatch(place.tag)
         await patch(`${path}/${place.value.id}`, { headers, body })
         setSaved(true)
+        unsaved.forget()
         reload?.()
       } else {
         const { id } = await post(path, { body })
+        unsaved.forget()
         goTo('alerts', { tab: 'places', place: id })
       }
     } catch (error) {
@@ -77,23 +85,25 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
       setConflict(true)
     }
   })
-  useEffect(() => {
-    // Corners are also set by clicks on the map, which are no input of the field.
-    const corners = checked.form.current?.querySelector<HTMLElement>('[data-member="area"]')
-    if (corners && area) clearField(corners)
-  }, [area !== undefined])
+  useClearedCorners(checked.form, area !== undefined)
   return (
     <div class={css.placeEditor}>
-      <CheckedForm checked={checked} class={css.placeForm} label="Place">
+      <CheckedForm checked={checked} class={css.placeForm} label="Place" onInput={unsaved.noteChange}>
         <NameFields place={place?.value} />
-        <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={setDraft} />
+        <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={draw} />
         {hasConflict && reload ? <Conflict what="place" onReload={reload} /> : checked.refusal}
         {isSaved ? (
           <p class="notice" role="status">
             Saved.
           </p>
         ) : null}
-        <PlaceActions org={org} place={place?.value} canSave={!checked.busy} onDelete={() => setDeleting(true)} />
+        <PlaceActions
+          org={org}
+          place={place?.value}
+          canSave={!checked.busy}
+          onCancel={unsaved.forget}
+          onDelete={() => setDeleting(true)}
+        />
         {place ? <DevicesHere org={org} placeId={place.value.id} /> : null}
         {place ? <OperatorsHere org={org} placeId={place.value.id} /> : null}
       </CheckedForm>
@@ -103,15 +113,26 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
             org={org}
             draft={draft}
             home={fleet.value?.bounds ?? null}
-            onPoint={(point) => setDraft((before) => addPointTo(before, point))}
-            onFinish={() => setDraft(finishOf)}
+            onPoint={(point) => draw((before) => addPointTo(before, point))}
+            onFinish={() => draw(finishOf)}
             onLook={setCentre}
           />
         ) : null}
       </div>
-      {isDeleting && place ? <DeleteDialog org={org} place={place.value} onClose={() => setDeleting(false)} /> : null}
+      {unsaved.question}
+      {isDeleting && place ? (
+        <DeleteDialog org={org} place={place.value} onClose={() => setDeleting(false)} onDeleted={unsaved.forget} />
+      ) : null}
     </div>
   )
+}
+
+/** Removes the fault of the corners when they make an area: they are also set by clicks on the map, which are no input of the field. */
+function useClearedCorners(form: ReturnType<typeof useChecked>['form'], isArea: boolean) {
+  useEffect(() => {
+    const corners = form.current?.querySelector<HTMLElement>('[data-member="area"]')
+    if (corners && isArea) clearField(corners)
+  }, [isArea])
 }
 
 const NameFields = ({ place }: { place: Place | undefined }) => (
@@ -145,14 +166,20 @@ function useFleetBox(org: string) {
   )
 }
 
-type PlaceActionsProps = { org: string; place: Place | undefined; canSave: boolean; onDelete: () => void }
+type PlaceActionsProps = {
+  org: string
+  place: Place | undefined
+  canSave: boolean
+  onCancel: () => void
+  onDelete: () => void
+}
 
-const PlaceActions = ({ org, place, canSave, onDelete }: PlaceActionsProps) => (
+const PlaceActions = ({ org, place, canSave, onCancel, onDelete }: PlaceActionsProps) => (
   <div class="toolbar">
     <button type="submit" class="button primary" disabled={!canSave}>
       {place ? 'Save' : 'Create place'}
     </button>
-    <a class="button" href={linkTo('alerts', { tab: 'places' })}>
+    <a class="button" href={linkTo('alerts', { tab: 'places' })} onClick={onCancel}>
       Cancel
     </a>
     {place ? (
@@ -168,7 +195,9 @@ const PlaceActions = ({ org, place, canSave, onDelete }: PlaceActionsProps) => (
   </div>
 )
 
-const DeleteDialog = ({ org, place, onClose }: { org: string; place: Place; onClose: () => void }) => (
+type DeleteDialogProps = { org: string; place: Place; onClose: () => void; onDeleted: () => void }
+
+const DeleteDialog = ({ org, place, onClose, onDeleted }: DeleteDialogProps) => (
   <Dialog
     title={`Delete the place ${place.name}?`}
     submitLabel="Delete"
@@ -176,6 +205,7 @@ const DeleteDialog = ({ org, place, onClose }: { org: string; place: Place; onCl
     onClose={onClose}
     onSubmit={async () => {
       await remove(`/orgs/${org}/places/${place.id}`)
+      onDeleted()
       toList()
     }}
   >

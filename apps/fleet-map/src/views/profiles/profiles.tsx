@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ConfigProfile } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
+import { NeedsScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
@@ -21,7 +22,9 @@ export function ProfilesView() {
   return (
     <div class="page">
       <div class="page-inner">
-        {chosen ? <ProfileDetail key={chosen} org={org} id={chosen} /> : <ProfileList org={org} />}
+        <NeedsScope org={org} scope="config:read" title="Profiles">
+          {chosen ? <ProfileDetail key={chosen} org={org} id={chosen} /> : <ProfileList org={org} />}
+        </NeedsScope>
       </div>
     </div>
   )

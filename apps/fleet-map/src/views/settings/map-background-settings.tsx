@@ -4,6 +4,7 @@ import type { MapSettings } from '../../api/schemas.ts'
 import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
+import { useUnsaved } from '../../components/unsaved.tsx'
 import { choiceOf, type MapChoice, settingsOf, whoSees } from './map-choice.ts'
 import { SectionHead } from './section.tsx'
 import css from './settings.module.css'
@@ -38,12 +39,15 @@ export function MapBackgroundSettings() {
 function MapForm({ stored }: { stored: MapSettings }) {
   const [choice, setChoice] = useState(choiceOf(stored))
   const [isSaved, setSaved] = useState(false)
+  const unsaved = useUnsaved(({ view, params }) => view !== 'settings' || params.section !== 'map')
   const change = (changed: Partial<MapChoice>) => {
     setSaved(false)
+    unsaved.noteChange()
     setChoice((before) => ({ ...before, ...changed }))
   }
   const checked = useChecked(async () => {
     await put('/map-settings', { body: settingsOf(choice) })
+    unsaved.forget()
     setSaved(true)
   })
   return (
@@ -95,6 +99,7 @@ function MapForm({ stored }: { stored: MapSettings }) {
           Save
         </button>
       </div>
+      {unsaved.question}
     </CheckedForm>
   )
 }

@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { NeedsScope } from '../../components/needs-scope.tsx'
 import { useTitle } from '../../components/title.ts'
-import { caller, holds, homeOrganizationId } from '../../state/session.ts'
+import { homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { WithoutOrganization } from '../shell/shell.tsx'
 import { ApiKeys } from './api-keys.tsx'
@@ -67,18 +68,11 @@ function Content({ section: { id, label, scope, of }, org }: { section: ShownSec
   const View = contents[id]
   if (of) return <View key={id} org="" />
   if (!org) return <WithoutOrganization />
-  if (caller.value && scope && !holds(org, scope))
-    return (
-      <>
-        <h1>{label}</h1>
-        <div class="state">
-          <strong>Permission denied</strong>
-          <p>
-            You need the scope <code>{scope}</code> in this organization. An administrator of the organization can grant
-            it.
-          </p>
-        </div>
-      </>
-    )
-  return <View key={`${id} ${org}`} org={org} />
+  const view = <View key={`${id} ${org}`} org={org} />
+  if (!scope) return view
+  return (
+    <NeedsScope org={org} scope={scope} title={label}>
+      {view}
+    </NeedsScope>
+  )
 }

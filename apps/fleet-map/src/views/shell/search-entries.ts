@@ -46,10 +46,10 @@ export async function organizationEntries(org: string): Promise<SearchEntry[]> {
   if (org === '') return []
   const ofOrganization = `/orgs/${org}` as const
   const [groups, places, profiles, batches] = await Promise.allSettled([
-    all(`${ofOrganization}/groups`),
-    all(`${ofOrganization}/places`),
-    all(`${ofOrganization}/configs`),
-    get(`${ofOrganization}/job-batches`, { query: { limit: 100 } }),
+    holds(org, 'group:read') ? all(`${ofOrganization}/groups`) : [],
+    holds(org, 'fleet:read') ? all(`${ofOrganization}/places`) : [],
+    holds(org, 'config:read') ? all(`${ofOrganization}/configs`) : [],
+    holds(org, 'job:read') ? get(`${ofOrganization}/job-batches`, { query: { limit: 100 } }) : { items: [] },
   ])
   return [
     ...itemsOf(groups).map(({ id, name }) => ({ kind: 'Group', label: name, href: linkTo('groups', { group: id }) })),
