@@ -194,10 +194,11 @@ test('a job that waits for a good moment says why, in the list and in a batch th
     batch=$(routerfleet jobs create reboot --org "$org" --group "$group" --wait-for good-signal --min-quality fair \
       --latest 2099-01-01T00:00:00Z --at-latest expire)
     until routerfleet jobs list --org "$org" | grep noSignal; do sleep 1; done
-    routerfleet jobs watch --org "$org" "$batch" &
-    sleep 2
+    routerfleet jobs watch --org "$org" "$batch" > watched &
+    until grep -q held watched; do sleep 0.2; done
     routerfleet jobs cancel --org "$org" "$batch"
-    wait`
+    wait
+    cat watched`
   const { stdout } = await shell(script, asAdmin())
   expect(stdout).toMatch(/Would create: reboot for 1 devices\.\nSTAGE +DEVICES +NOT BEFORE\n1 +1 +20/)
   expect(stdout).toMatch(/reboot +dispatched +noSignal/)

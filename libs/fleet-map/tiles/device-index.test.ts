@@ -339,7 +339,7 @@ test('changes reach the zooms that nobody reads soon after, so that they do not 
   expect(countOf(await featuresOf(index, 0, [world]))).toBe(500)
   expect(index.bytes()).toBeGreaterThan(bytes)
   await vi.runOnlyPendingTimersAsync()
-  await vi.waitFor(() => expect(index.bytes()).toBe(bytes))
+  await expect.poll(() => index.bytes()).toBe(bytes)
 })
 
 const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7

@@ -14,7 +14,7 @@ test('views are paced although one of them cannot be read', async () => {
   } as unknown as QuestdbSql
   const warn = vi.fn()
   const upkeep = startViewUpkeep(questdb, { warn } as unknown as Logger)
-  await vi.waitFor(() => expect(asked.some((text) => text.includes('timer_interval'))).toBe(true))
+  await expect.poll(() => asked.some((text) => text.includes('timer_interval'))).toBe(true)
   await upkeep.stop()
   expect(warn).toHaveBeenCalledOnce()
 })
