@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
+import { readParquet } from '#test/parquet'
 import { isOnCluster, type ProductProcess, startProductProcess } from '#test/product-process'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 import { freePort } from '../../apps/stack/engines/process.ts'
@@ -298,6 +299,14 @@ test('a person who signed in with a link exports 3,000 devices and a day of hist
       { timeout: minute, interval: 1_000 },
     )
     .toBe(1_441)
+  await page.getByRole('button', { name: 'Export history' }).click()
+  await page.getByLabel('File').selectOption('Parquet, for data tools and maps')
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download' }).click()
+  const parquet = await downloading
+  expect(parquet.suggestedFilename()).toMatch(/^history-.*\.parquet$/)
+  const { buffer } = new Uint8Array(await readFile(await parquet.path()))
+  expect((await readParquet(buffer)).rows).toHaveLength(1_440)
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 

@@ -128,6 +128,12 @@ describe('an import', () => {
     expect(outcome.stderr).toMatch(/1 rows failed:[\s\S]*3 +serial_taken/)
     const exported = await shell(`routerfleet devices export --org ${org.trim()}`, asAdmin())
     expect(exported.stdout).toMatch(/^id?.*serial[\s\S]*I-1/)
+    const files = `routerfleet telemetry export I-1 --kind cellular | head -1
+      routerfleet telemetry export I-1 --format parquet | tail -c 4; echo
+      routerfleet fleet export dwells | head -1
+      routerfleet fleet export coverage --format parquet | head -c 4`
+    const { stdout } = await shell(files, asAdmin())
+    expect(stdout).toMatch(/^ts,kind,.*\r\nPAR1\ndwellId,deviceId,.*\r\nPAR1$/)
     expect(await shell('routerfleet telemetry trips I-1', asAdmin())).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('The router made no trip.') },
     })
@@ -227,6 +233,8 @@ describe('completion in bash', () => {
     ['routerfleet devices list --st', ['--status']],
     ['routerfleet devices list --status o', ['online', 'offline']],
     ['routerfleet fleet gps --format g', ['geojson']],
+    ['routerfleet fleet export ', ['coverage', 'trips', 'dwells']],
+    ['routerfleet telemetry export VAN-7 --format p', ['parquet']],
     ['routerfleet jobs create re', ['reboot']],
     ['routerfleet jobs create reboot --wait-for d', ['dwell']],
     ['routerfleet devices get --pro', ['--profile']],

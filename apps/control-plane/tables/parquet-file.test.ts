@@ -107,7 +107,12 @@ test('the end of the file has the types and the box of its geometries', async ()
   })
 })
 
-test('a row group is full at 8 MiB, however wide its rows are', () => {
+test('a row group is full at 20,000 rows, or at 8 MiB however few rows it has', () => {
+  const narrow = parquetFile({ columns: [{ name: 'kind', type: 'text' }], hasGeometry: false })
+  for (let rows = 0; rows < 19_999; rows++) narrow.add({ row: { kind: 'system' }, geometry: null })
+  expect(narrow.isFull()).toBe(false)
+  narrow.add({ row: {}, geometry: null })
+  expect(narrow.isFull()).toBe(true)
   const file = parquetFile({ columns: [{ name: 'cells', type: 'json' }], hasGeometry: false })
   const row = { cells: Array.from({ length: 32 }, () => ({ rat: 'lte', operatorName: 'x'.repeat(200) })) }
   let rows = 0

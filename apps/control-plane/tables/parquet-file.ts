@@ -6,8 +6,9 @@ import { geoMetadata, geometryColumn } from './geo-metadata.ts'
 import { type Storage, storages } from './parquet-columns.ts'
 import type { FileTable, Geometry, PlacedRow } from './table.ts'
 
-// Readers take whole row groups, so large ones are faster to read. This is what a download holds in memory.
+// Large row groups are faster to read, but a download holds one in memory, and writing a column must not block others for long.
 const groupBytes = 8 * 1024 * 1024
+const groupRows = 20_000
 const bytesPerValue = 8
 const pageBytes = 1024 * 1024
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -26,7 +27,7 @@ const columnOf = (name: string, storage: Storage): HeldColumn => ({
 })
 
 /**
- * A Parquet file that is written in row groups of about 8 MiB, compressed with zstd. With geometries, it is a GeoParquet 1.1
+ * A Parquet file that is written in row groups of at most 20,000 rows and about 8 MiB, compressed with zstd. With geometries, it is a GeoParquet 1.1
  * file. Every column can be null.
  */
 export function parquetFile({ columns, hasGeometry }: Pick<FileTable, 'columns' | 'hasGeometry'>) {
@@ -83,7 +84,7 @@ export function parquetFile({ columns, hasGeometry }: Pick<FileTable, 'columns' 
       rows++
     },
     /** Whether the rows that were added are a row group. */
-    isFull: (): boolean => bytes >= groupBytes,
+    isFull: (): boolean => rows >= groupRows || bytes >= groupBytes,
     /** Returns the bytes of the rows that were added since the last row group. */
     async rowGroup(): Promise<Uint8Array> {
       await writeGroup()

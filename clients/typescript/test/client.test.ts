@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { createClient, ProblemError } from '../src/index.ts'
 import { answer, cut, startUnsteadyServer } from './unsteady-server.ts'
@@ -98,4 +99,20 @@ test('waiting for a batch reports each change and ends when the signal aborts', 
   await expect(connect().waitForBatch({ ...place, signal: AbortSignal.timeout(50) })).rejects.toThrow(
     /aborted|timeout/i,
   )
+})
+
+test('a file is returned as bytes or as a stream', async () => {
+  const bytes = Uint8Array.of(0x50, 0x41, 0x52, 0x31, 0xff)
+  const file = (response: ServerResponse) =>
+    void response.writeHead(200, { 'content-type': 'application/vnd.apache.parquet' }).end(bytes)
+  server = await startUnsteadyServer([file])
+  const params = { query: { format: 'parquet' as const } }
+  const whole: ArrayBuffer = await connect().get('/fleet/trips', { params, parseAs: 'arrayBuffer' })
+  expect(new Uint8Array(whole)).toEqual(bytes)
+  const parts: ReadableStream<Uint8Array> = await connect().get('/fleet/dwells', { params, parseAs: 'stream' })
+  expect(await new Response(parts as ReadableStream).bytes()).toEqual(bytes)
+  expect(server.received.map(({ path }) => path)).toEqual([
+    '/fleet/trips?format=parquet',
+    '/fleet/dwells?format=parquet',
+  ])
 })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { parquetMetadata } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HttpServer } from '#http/listeners'
 import { startServer } from '#http/server'
@@ -47,6 +48,9 @@ async function beginDownload(path: string, key: string, coding = 'identity'): Pr
   return answer
 }
 
+const download = (path: string, key: string) =>
+  fetch(`http://127.0.0.1:${server.address().port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+
 /** Reads the rest: its text, and whether it came to its regular end. */
 async function finish(answer: IncomingMessage): Promise<{ isWhole: boolean; text: string }> {
   let text = ''
@@ -73,6 +77,73 @@ async function deviceWithHistory(rows = 60_000) {
   const path = `/api/router/${deviceId}/telemetry/history?sinceMinutes=1440&kind=system`
   return { organization, deviceId, path }
 }
+
+/** A device whose history is several row groups that do not compress. */
+async function deviceWithRandomHistory() {
+  const organization = await api.newOrganization()
+  const deviceId = await registerDevice(api.services.pool, organization.id)
+  await api.questdb.query(
+    `INSERT INTO system (ts, device_id, org_id, received_at, fault)
+     SELECT dateadd('s', -x::int, now()), '${deviceId}', '${organization.id}', now(), rnd_str(500, 500, 0)
+     FROM long_sequence(40000)`,
+  )
+  await applied(api.questdb, 'system')
+  const path = `/api/router/${deviceId}/telemetry/history?sinceMinutes=1440&kind=system&format=parquet`
+  return { organization, path }
+}
+
+describe('a history as Parquet', { timeout: 120_000 }, () => {
+  let organization: Organization
+  let path: string
+  beforeAll(async () => {
+    const made = await deviceWithRandomHistory()
+    organization = made.organization
+    path = made.path
+  })
+
+  test('breaks off when its key is revoked, and is not a valid file', async () => {
+    const key = await api.newKey([organization.id], 'viewer')
+    const begun = await beginDownload(path, key)
+    await revoke({ ...organization, key })
+    const { isWhole, text } = await finish(begun)
+    expect([isWhole, text.endsWith('PAR1')]).toEqual([false, false])
+  })
+
+  test('breaks off when the database fails, and is not a valid file', async () => {
+    const { queryArrays } = api.questdb
+    const begun = await beginDownload(path, organization.key)
+    api.questdb.queryArrays = () => Promise.reject(new Error('The disk failed.'))
+    const { isWhole, text } = await finish(begun).finally(() => {
+      api.questdb.queryArrays = queryArrays
+    })
+    expect([isWhole, text.endsWith('PAR1')]).toEqual([false, false])
+  })
+
+  test('is read from the database at the speed of its client, and no further when the client has gone', async () => {
+    const { queryArrays } = api.questdb
+    let pages = 0
+    api.questdb.queryArrays = (...query) => {
+      pages++
+      return queryArrays(...query)
+    }
+    const pagesOfAll = 20
+    const readAll = async () => (await download(path, organization.key)).arrayBuffer()
+    try {
+      const paused = await beginDownload(path, organization.key)
+      const closed = once(outgoing, 'close')
+      await readAll()
+      expect(pages).toBeLessThan(1.8 * pagesOfAll)
+      paused.destroy()
+      await closed
+      pages = 0
+      const { row_groups, num_rows } = parquetMetadata(await readAll())
+      expect([row_groups.length > 2, Number(num_rows)]).toEqual([true, 40_000])
+      expect(pages).toBeLessThanOrEqual(pagesOfAll + 1)
+    } finally {
+      api.questdb.queryArrays = queryArrays
+    }
+  })
+})
 
 describe('a history that is being streamed', () => {
   test.each([

@@ -226,6 +226,35 @@ test('limit and cursor select the rows of a file', async () => {
   expect(rest.rows).toEqual(all.rows.slice(1))
 })
 
+test('a file breaks off when its caller can no longer read one of its organizations', async () => {
+  const [one, two] = [await api.newOrganization(), await api.newOrganization()]
+  const key = await api.newKey([one.id, two.id], 'viewer')
+  for (const { id: organizationId } of [one, two]) {
+    const deviceId = await registerDevice(api.services.pool, organizationId)
+    const dwells = Array.from({ length: 300 }, (_, index): StoredRow => {
+      const tsMs = Date.now() - (index + 2) * minuteMs
+      const of = { deviceId, organizationId, id: newId(), receivedAtMs: tsMs, departedAtMs: tsMs + minuteMs }
+      return {
+        ...of,
+        tsMs,
+        lastInsideAtMs: tsMs,
+        lat: 1,
+        lon: 1,
+        radiusM: 5,
+        fixCount: 2,
+        gap: false,
+        withdrawn: false,
+      }
+    })
+    await storeRows(api.questdb, 'dwell', dwells)
+  }
+  const reader = (await fetchAs(key, '/fleet/dwells?format=csv')).body?.getReader()
+  expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+  const values = [key.split('_')[1], two.id]
+  await api.services.pool.query('DELETE FROM api_key_grant WHERE api_key_id = $1 AND organization_id = $2', values)
+  await expect(reader?.read()).rejects.toThrow('No such organization')
+})
+
 test('DuckDB reads as many rows and the same values as from CSV', async (context) => {
   const duckdb = await openDuckDb()
   if (!duckdb) return context.skip('DuckDB is not installed')

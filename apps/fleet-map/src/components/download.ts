@@ -1,15 +1,19 @@
 import { ApiError, type Query, send } from '../api/client.ts'
 import type { ApiAddress, Operation, QueryOf } from '../api/operations.ts'
 
-/** Downloads a CSV file of the API under this name. Throws ApiError, also when the file is not complete. */
-export async function downloadCsv<Asked extends ApiAddress<'get'>>(
+const types = { csv: 'text/csv', parquet: 'application/vnd.apache.parquet' }
+export type DownloadFormat = keyof typeof types
+
+/** Downloads a file of the API under this name. Throws ApiError, also when the file is not complete. */
+export async function downloadFile<Asked extends ApiAddress<'get'>>(
   path: Asked,
   query: QueryOf<Operation<'get', Asked>>,
   name: string,
+  format: DownloadFormat = 'csv',
 ): Promise<void> {
   const response = await send('get', path, {
-    query: { ...(query as Query), format: 'csv' },
-    headers: { Accept: 'text/csv' },
+    query: { ...(query as Query), format },
+    headers: { Accept: types[format] },
   })
   const file = await response.blob().catch(() => {
     throw new ApiError(
@@ -20,7 +24,7 @@ export async function downloadCsv<Asked extends ApiAddress<'get'>>(
   })
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)
-  link.download = name
+  link.download = `${name}.${format}`
   link.click()
   URL.revokeObjectURL(link.href)
 }

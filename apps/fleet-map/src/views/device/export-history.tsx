@@ -1,6 +1,6 @@
 import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { downloadCsv } from '../../components/download.ts'
+import { type DownloadFormat, downloadFile } from '../../components/download.ts'
 import { telemetryPath } from '../../state/history.ts'
 
 const windows = [
@@ -8,6 +8,11 @@ const windows = [
   { minutes: 1_440, label: 'Last 24 hours' },
   { minutes: 10_080, label: 'Last 7 days' },
   { minutes: 43_200, label: 'Last 30 days' },
+]
+
+const formats: { format: DownloadFormat; label: string }[] = [
+  { format: 'csv', label: 'CSV, for spreadsheets' },
+  { format: 'parquet', label: 'Parquet, for data tools and maps' },
 ]
 
 type Kind = '' | 'cellular' | 'location' | 'connection' | 'system'
@@ -25,7 +30,8 @@ export function ExportHistory({ device, onClose }: { device: Device; onClose: ()
   const download = async (form: FormData) => {
     const kind = form.get('kind') as Kind
     const query = { sinceMinutes: Number(form.get('minutes')), kind }
-    await downloadCsv(telemetryPath(device.id, 'history'), query, `history-${device.serial}.csv`)
+    const format = form.get('format') as DownloadFormat
+    await downloadFile(telemetryPath(device.id, 'history'), query, `history-${device.serial}`, format)
     onClose()
   }
   return (
@@ -50,7 +56,17 @@ export function ExportHistory({ device, onClose }: { device: Device; onClose: ()
           ))}
         </select>
       </label>
-      <p class="hint">A CSV file, newest first. The plan limits how far back the history goes.</p>
+      <label class="field">
+        <span>File</span>
+        <select class="input" name="format">
+          {formats.map(({ format, label }) => (
+            <option key={format} value={format}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="hint">Newest first. The plan limits how far back the history goes.</p>
     </Dialog>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ApiError, all } from '../../api/client.ts'
 import type { Operation, QueryOf } from '../../api/operations.ts'
 import type { Device, DeviceCounts } from '../../api/schemas.ts'
-import { downloadCsv } from '../../components/download.ts'
+import { downloadFile } from '../../components/download.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
@@ -41,7 +41,7 @@ export function DevicesView() {
   const download = async (more: { deviceId?: string[] } = {}) => {
     setError(undefined)
     try {
-      await downloadCsv('/devices/export', { ...query, ...more }, 'devices.csv')
+      await downloadFile('/devices/export', { ...query, ...more }, 'devices')
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
     }

@@ -39,11 +39,14 @@ const optionValues: Record<string, readonly string[]> = {
   '--kind': ['connection', 'cellular', 'system', 'location'],
 }
 const formats: Record<string, readonly string[]> = {
-  export: ['csv', 'ndjson'],
-  gps: ['table', 'json', 'columnar', 'geojson'],
+  'devices export': ['csv', 'ndjson'],
+  'telemetry export': ['csv', 'ndjson', 'parquet'],
+  'fleet export': ['csv', 'parquet'],
+  'fleet gps': ['table', 'json', 'columnar', 'geojson'],
 }
 const argumentValues: Record<string, readonly string[]> = {
   'jobs create': ['reboot', 'firmware_update', 'collect_diagnostics', 'speed_test'],
+  'fleet export': ['coverage', 'trips', 'dwells'],
   completion: ['bash'],
 }
 
@@ -52,7 +55,7 @@ function candidates(program: Command, words: readonly string[]): string[] {
   const { command, names } = commandOf(program, words.slice(0, -1))
   const previous = words.at(-2) ?? ''
   if (previous === '--profile') return Object.keys(readProfiles(profilePath(process.env)).profiles)
-  if (previous === '--format') return [...(formats[command.name()] ?? [])]
+  if (previous === '--format') return [...(formats[names.join(' ')] ?? [])]
   const values = optionValues[previous] ?? choicesOf(optionsOf(program, command), previous)
   if (values) return [...values]
   if (takesValue(optionsOf(program, command), previous)) return []

@@ -4,6 +4,7 @@ import type { components, paths } from '../../openapi.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
 import { collect, readTable } from '../input.ts'
+import { printFile } from '../print-file.ts'
 import { openSession } from '../session.ts'
 import { type Cell, table } from '../table.ts'
 
@@ -185,5 +186,5 @@ async function exportDevices(options: ExportOptions, command: Command): Promise<
   const { org } = command.optsWithGlobals<{ org?: string }>()
   const query = { ...options, ...(org && { orgId: org }) }
   const file = await client.get('/devices/export', { params: { query }, parseAs: 'stream' })
-  for await (const chunk of file as unknown as AsyncIterable<Uint8Array>) process.stdout.write(chunk)
+  await printFile(file)
 }

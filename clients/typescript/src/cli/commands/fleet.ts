@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { collect } from '../input.ts'
+import { printFile, refuseTerminal } from '../print-file.ts'
 import { openSession } from '../session.ts'
 import { type Cell, table } from '../table.ts'
 
@@ -16,6 +17,15 @@ export function addFleetCommands(program: Command): void {
     .option('--group <id>', 'only members of this group')
     .option('--bbox <box>', 'only inside minLon,minLat,maxLon,maxLat')
     .action(printPositions)
+  fleet
+    .command('export')
+    .description('Print coverage, trips or dwells as a file.')
+    .addArgument(new Argument('<what>', 'what to export').choices(Object.keys(exported)))
+    .option('--format <format>', 'csv or parquet', 'csv')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--group <id>', 'only members of this group')
+    .option('--since <minutes>', 'the last minutes', '1440')
+    .action(exportFleet)
   fleet
     .command('operators')
     .description('Rank the operators by service and signal, everywhere or in an area.')
@@ -40,6 +50,20 @@ export function addFleetCommands(program: Command): void {
     .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
     .option('--group <id>', 'only members of this group')
     .action(printSimAdvice)
+}
+
+const exported = { coverage: '/fleet/coverage', trips: '/fleet/trips', dwells: '/fleet/dwells' } as const
+
+type ExportOptions = { format: 'csv' | 'parquet'; tag?: string[]; group?: string; since: string }
+
+async function exportFleet(what: keyof typeof exported, options: ExportOptions, command: Command): Promise<void> {
+  const { format, tag, group, since } = options
+  refuseTerminal(format)
+  const { client } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const devices = { ...(tag && { tag }), ...(group && { groupId: group }), ...(org && { orgId: org }) }
+  const query = { ...devices, format, sinceMinutes: Number(since) }
+  await printFile(await client.get(exported[what], { params: { query }, parseAs: 'stream' }))
 }
 
 type AreaOptions = { tag?: string[]; group?: string; bbox?: string; place?: string; h3?: string; minutes: string }

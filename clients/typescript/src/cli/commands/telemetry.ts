@@ -5,6 +5,7 @@ import { pause } from '../../retrying-fetch.ts'
 import { allOf } from '../all-of.ts'
 import { findDeviceId } from '../find-device.ts'
 import { modelSegment } from '../model-segment.ts'
+import { printFile, refuseTerminal } from '../print-file.ts'
 import { openSession, print, type Session } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -25,6 +26,13 @@ export function addTelemetryCommands(program: Command): void {
     .description('Print where the router drove, the newest trip first.')
     .option('--since <minutes>', 'trips that began in the last minutes', '1440')
     .action(printTrips)
+  telemetry
+    .command('export <device>')
+    .description('Print the history of a router as a file, the newest sample first.')
+    .option('--format <format>', 'csv, ndjson or parquet', 'csv')
+    .option('--kind <kind>', 'connection, cellular, system or location')
+    .option('--since <minutes>', 'the last minutes', '1440')
+    .action(exportHistory)
   telemetry
     .command('tail <device>')
     .description('Print samples as they arrive, until Ctrl-C.')
@@ -91,6 +99,18 @@ async function printTrips(reference: string, { since }: { since: string }, comma
 
 const placeText = ({ lat, lon, near }: components['schemas']['TripEnd']) =>
   near ? nearText(near) : `${lat.toFixed(5)},${lon.toFixed(5)}`
+
+type ExportOptions = { format: 'csv' | 'ndjson' | 'parquet'; kind?: Kind; since: string }
+
+async function exportHistory(reference: string, options: ExportOptions, command: Command): Promise<void> {
+  const { format, kind, since } = options
+  refuseTerminal(format)
+  const session = openSession(command)
+  const path = { modelSegment, deviceId: await findDeviceId(session, reference) }
+  const params = { path, query: { format, sinceMinutes: Number(since), ...(kind && { kind }) } }
+  const address = '/api/{modelSegment}/{deviceId}/telemetry/history'
+  await printFile(await session.client.get(address, { params, parseAs: 'stream' }))
+}
 
 type TailOptions = { kind?: Kind; since: string; once?: boolean }
 
