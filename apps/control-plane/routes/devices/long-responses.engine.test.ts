@@ -41,12 +41,23 @@ beforeAll(async () => {
      SELECT dateadd('T', -400 * x::int, now()), '${deviceId}', '${organization.id}', now(), 5, 'none'
      FROM long_sequence(200000)`,
   )
+  // Parquet compresses other values.
+  const random = await registerDevice(api.services.pool, organization.id)
+  await api.questdb.query(
+    `INSERT INTO system (ts, device_id, org_id, received_at, fault)
+     SELECT dateadd('s', -x::int, now()), '${random}', '${organization.id}', now(), rnd_str(500, 500, 0)
+     FROM long_sequence(40000)`,
+  )
   await applied(api.questdb, 'system')
   const history = `/api/router/${deviceId}/telemetry/history?sinceMinutes=1440&kind=system`
   paths['GET /devices/export as CSV'] = { small: '/devices/export?tag=few', large: '/devices/export' }
   paths['GET …/telemetry/history as CSV'] = {
     small: `${history}&format=csv&limit=3000`,
     large: `${history}&format=csv`,
+  }
+  paths[parquet] = {
+    small: `${history}&format=parquet&limit=3000`,
+    large: `${history.replace(deviceId, random)}&format=parquet`,
   }
   paths['GET …/telemetry/history as NDJSON'] = {
     small: `${history}&format=ndjson&limit=3000`,
@@ -60,7 +71,13 @@ afterAll(async () => {
   issuer.close()
 })
 
-const files = ['GET /devices/export as CSV', 'GET …/telemetry/history as CSV', 'GET …/telemetry/history as NDJSON']
+const parquet = 'GET …/telemetry/history as Parquet'
+const files = [
+  'GET /devices/export as CSV',
+  'GET …/telemetry/history as CSV',
+  'GET …/telemetry/history as NDJSON',
+  parquet,
+]
 const idOf = (key: string) => key.split('_')[1] ?? ''
 const newKey = (organizationId: string) => api.newKey([organizationId], 'viewer')
 
@@ -124,7 +141,8 @@ describe.each(files)('%s', (name) => {
     const { ended } = await begin(paths[name]?.small ?? '', headers ?? {})
     const { isWhole, text } = await ended
     expect(isWhole).toBe(true)
-    expect(text.trimEnd().split('\n').length).toBeGreaterThanOrEqual(3_000)
+    if (name === parquet) expect(text.endsWith('PAR1')).toBe(true)
+    else expect(text.trimEnd().split('\n').length).toBeGreaterThanOrEqual(3_000)
   })
 
   test('breaks off within 5 s when its caller loses the access, also while it is not read', {
