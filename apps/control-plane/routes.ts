@@ -19,6 +19,7 @@ import { configVersionRoutes } from './routes/configs/config-versions.ts'
 import { configRoutes } from './routes/configs/configs.ts'
 import { configVariableRoutes } from './routes/configs/variables.ts'
 import { deviceBulkRoutes } from './routes/devices/device-bulk.ts'
+import { deviceBulkChangeRoutes } from './routes/devices/device-bulk-changes.ts'
 import { deviceEventRoutes } from './routes/devices/device-events.ts'
 import { deviceFileRoutes } from './routes/devices/device-files.ts'
 import { deviceIdentifierRoutes } from './routes/devices/device-identifiers.ts'
@@ -70,6 +71,7 @@ export const routes: readonly Route[] = [
   ...deviceEventRoutes,
   ...deviceTokenRoutes,
   ...deviceBulkRoutes,
+  ...deviceBulkChangeRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,
   ...placeRoutes,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -420,12 +420,88 @@ test('forecasts a GPX or GeoJSON file, and explains why another file is invalid'
 
 test('shows the fleet as a table with the same filters', async () => {
   const { page } = await read('#/map?as=table')
-  const rows = page.getByRole('table', { name: 'Devices with position and signal' }).locator('tbody tr')
-  await expect.poll(() => rows.count()).toBe(200)
-  await page.getByLabel('Find a device by name').fill('ship 0')
+  const rows = page.getByRole('table', { name: 'Devices' }).locator('tbody tr')
+  await expect.poll(() => rows.count()).toBe(100)
+  await page.getByLabel('Search by name').fill('ship 0')
   await expect.poll(() => rows.count()).toBe(24)
   await rows.first().getByRole('link').click()
-  await page.getByRole('complementary', { name: /^Device Ship 0/ }).waitFor()
+  await page.getByRole('heading', { name: /^Ship 0/ }).waitFor()
+})
+
+/** An organization with devices at 30° west that reported once. */
+async function reportedTrucks() {
+  const call = <Answer>(path: string, body: unknown, key = product().adminKey) =>
+    product().call<Answer>('POST', path, body, key)
+  const { id } = await call<{ id: string }>('/orgs', { name: 'Weak trucks', plan: 'pro' })
+  const { key } = await call<{ key: string }>(`/orgs/${id}/api-keys`, { name: 'page', role: 'operator' })
+  const seen = [
+    ['Truck 1', 'truck', -113, 0],
+    ['Truck 2', 'truck', -80, 0.01],
+    ['Truck 3', 'truck', -111, 0.02],
+    ['Truck 4', 'truck', -114, 40],
+    ['Van 5', 'van', -114, 0.03],
+  ] as const
+  for (const [name, tag, rsrpDbm, degreesEast] of seen) {
+    const device = { organizationId: id, serial: name, name, model: 'R1', tags: [tag] }
+    const created = await call<{ id: string }>('/devices', device, key)
+    const { token } = await call<{ token: string }>(`/devices/${created.id}/token`, {}, key)
+    const samples = [
+      { kind: 'location', lat: -20, lon: -30 + degreesEast, fix: '3d', accuracyM: 4 },
+      { kind: 'cellular', rat: 'lte', rsrpDbm, sinrDb: 0, plmn: '26201', operatorName: 'Telekom' },
+    ]
+    await call('/telemetry', { samples }, token)
+  }
+  return { org: id, key }
+}
+
+test('lists trucks with a bad signal in the view of the map, downloads, saves and disables them', {
+  timeout: 3 * minute,
+}, async () => {
+  const { org, key } = await reportedTrucks()
+  const { page, problems } = await read(`#/map?org=${org}&tag=truck&lon=-30&lat=-20&z=9`, { key })
+  await expect.poll(() => shownCount(page)).toBe('4')
+  await page.getByRole('combobox', { name: 'Signal', exact: true }).selectOption({ label: 'Bad signal' })
+  await expect.poll(() => shownCount(page)).toBe('3')
+  await page.getByRole('button', { name: 'Show table' }).click()
+
+  const names = () => page.getByRole('table', { name: 'Devices' }).locator('tbody a').allTextContents()
+  await expect.poll(names).toEqual(['Truck 3', 'Truck 1'])
+  const chips = page.getByRole('list', { name: 'Filtered by' })
+  for (const chip of ['Tag truck', 'In the view of the map', 'Bad signal']) await chips.getByText(chip).waitFor()
+  await page.getByRole('button', { name: 'Signal', exact: true }).click()
+  await expect.poll(names).toEqual(['Truck 1', 'Truck 3'])
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  const [head = '', ...lines] = (await readFile(await (await downloading).path(), 'utf8')).trim().split('\r\n')
+  const column = (name: string) => lines.map((line) => line.split(',')[head.split(',').indexOf(name)])
+  expect(column('name')).toEqual(['Truck 1', 'Truck 3'])
+  expect(column('rsrpDbm')).toEqual(['-113', '-111'])
+  expect(column('operator')).toEqual(['Telekom', 'Telekom'])
+
+  const openViews = () => page.getByText('Views', { exact: true }).click()
+  await openViews()
+  await page.getByRole('button', { name: 'Save view' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Weak in the south')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.evaluate(`location.hash = '#/devices?org=${org}'`)
+  await page.reload()
+  await expect.poll(async () => (await names()).length).toBe(5)
+  await openViews()
+  await page.getByLabel('Saved views').selectOption('Weak in the south')
+  await expect.poll(names).toEqual(['Truck 1', 'Truck 3'])
+
+  await page.getByRole('button', { name: 'Stop filtering by In the view of the map' }).click()
+  await expect.poll(names).toEqual(['Truck 4', 'Truck 1', 'Truck 3'])
+  await page.getByRole('checkbox', { name: 'Select all devices shown' }).check()
+  await page.getByText('More actions').click()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Disable 3 devices?' })
+  await dialog.getByText('Truck 1, Truck 3, Truck 4').waitFor()
+  await dialog.getByRole('button', { name: 'Disable 3 devices' }).click()
+  await page.getByRole('dialog', { name: '3 devices disabled' }).getByRole('button', { name: 'Done' }).click()
+  await expect.poll(() => page.locator('tbody').getByText('Disabled').count()).toBe(3)
+  expect(problems).toEqual([])
 })
 
 test('a link is followed although the map writes its address in the same moment', async () => {
@@ -437,7 +513,7 @@ test('a link is followed although the map writes its address in the same moment'
     search.value = 'van'
     search.dispatchEvent(new Event('input', { bubbles: true }))
   }`)
-  await page.getByRole('table', { name: 'Devices with position and signal' }).waitFor()
+  await page.getByRole('table', { name: 'Devices' }).waitFor()
 })
 
 test('imports the valid rows of a CSV file and lists the invalid row', async () => {
@@ -479,8 +555,8 @@ test('shows the fleet as a table without WebGL, and says why', async () => {
   await page.getByText('WebGL 2 is not available or is switched off').waitFor()
   const opened = page.getByRole('link', { name: 'Open the selected device' })
   expect(await opened.getAttribute('href')).toContain(truck?.deviceId)
-  expect(await page.getByRole('button', { name: 'Show map' }).count()).toBe(0)
-  await page.getByLabel('Find a device by name').fill(truck?.name ?? '')
+  expect(await page.getByRole('link', { name: 'Show map' }).count()).toBe(0)
+  await page.getByLabel('Search by name').fill(truck?.name ?? '')
   await page.getByRole('link', { name: truck?.name ?? '', exact: true }).click()
   await page.getByRole('heading', { name: truck?.name ?? '' }).waitFor()
   await page.goto(`${product().url}/#/alerts?tab=places&place=new`)

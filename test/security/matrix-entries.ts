@@ -126,6 +126,18 @@ export const entries: Record<string, Entry> = {
     json: ({ deviceId }) => ({ deviceIds: [deviceId], add: ['t'] }),
     createsNothing: 'The devices have the same tags after a repetition.',
   },
+  'POST /orgs/{orgId}/device-status': {
+    json: ({ deviceId }) => ({ deviceIds: [deviceId], disabled: false }),
+    createsNothing: 'The devices have the same status after a repetition.',
+  },
+  'POST /orgs/{orgId}/device-transfers': {
+    json: ({ deviceId, orgId }) => ({ deviceIds: [deviceId], toOrgId: orgId }),
+    createsNothing: 'The devices are in the other organization after a repetition.',
+  },
+  'POST /orgs/{orgId}/device-deletions': {
+    json: ({ deviceId }) => ({ deviceIds: [deviceId] }),
+    createsNothing: 'The devices are gone after a repetition.',
+  },
   'POST /orgs/{orgId}/job-batches': {
     json: ({ deviceId }) => ({ kind: 'reboot', deviceIds: [deviceId] }),
     otherJson: ({ deviceId }) => ({ kind: 'speed_test', deviceIds: [deviceId] }),

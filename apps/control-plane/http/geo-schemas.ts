@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { qualities } from '#telemetry/coverage/quality'
 import type { BoundingBox } from '#telemetry/geo/geo'
+import { distinct, repeatable } from './schemas.ts'
 
 /** Rejects boxes that are not on the globe. */
 export const onGlobe = <Box extends z.ZodType<BoundingBox>>(box: Box) =>
@@ -30,3 +32,7 @@ export const boundingBoxIn = onGlobe(z.tuple([z.number(), z.number(), z.number()
 
 /** MCC and MNC of an operator. */
 export const operatorCode = z.string().regex(/^\d{5,6}$/)
+
+/** The classes of a signal as filters have them. */
+export const qualityWords = z.enum([...qualities, 'unknown'])
+export const signalQuery = repeatable(z.string()).pipe(distinct(qualityWords, qualityWords.options.length))

@@ -1,7 +1,8 @@
+import { ServiceError } from '#core/errors'
 import { isoTime } from '#core/iso-time'
 import type { FleetContext } from '#fleet/context'
 import type { Device } from '#fleet/devices/device'
-import { mappedOrganizations } from '#fleet-map/access'
+import { type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
 import { liveMinutes } from '#fleet-map/device-list/live-selection'
 import { modemsSince } from '#fleet-map/device-list/live-values'
 import type { LiveMaps } from '#fleet-map/live/live-maps'
@@ -39,7 +40,7 @@ type ListRequest = { orgId?: string | undefined; include?: readonly ListPart[] |
 
 /**
  * Returns a function that adds the asked parts to pages of a device list. `signal` also adds `modems`. Throws 403 and 404 for `signal`
- * without `fleet:read`, and 403 `plan_feature`.
+ * without `fleet:read`. The list of an organization without the fleet map in its plan has no signals.
  */
 export async function openListDetails(
   ctx: FleetContext,
@@ -48,7 +49,7 @@ export async function openListDetails(
   { orgId, include = [] }: ListRequest,
 ): Promise<(devices: readonly Device[]) => Promise<ListedDevice[]>> {
   const withSignal = include.includes('signal')
-  const mapped = withSignal ? await mappedOrganizations(ctx, orgId, ['fleetGps']) : []
+  const mapped = withSignal ? await mappedOrganizations(ctx, orgId, ['fleetGps']).catch(ifNotInPlan) : []
   return async (devices) => {
     const shown = new Set(devices.map(({ organizationId }) => organizationId))
     const { organizations } = planWindows(
@@ -67,6 +68,11 @@ export async function openListDetails(
       ...(near ? { near: near.get(device.id) ?? null } : {}),
     }))
   }
+}
+
+function ifNotInPlan(error: unknown): MappedOrganization[] {
+  if (error instanceof ServiceError && error.code === 'plan_feature') return []
+  throw error
 }
 
 function radioOf(

@@ -1,7 +1,7 @@
 import type { LiveFilter, LiveSort } from '#fleet/devices/live-filter'
 import type { LiveValue } from '#fleet-map/device-list/live-order'
 import type { MapDeviceState } from '#fleet-map/live/device-state'
-import { shownSignal } from '#fleet-map/selection/filter'
+import { matchesSignal, shownSignal } from '#fleet-map/selection/filter'
 
 /** How many modems reported since `fromMs`, and how many of them have no service. */
 export function modemsSince({ modems }: MapDeviceState, fromMs: number): { count: number; withoutService: number } {
@@ -11,13 +11,8 @@ export function modemsSince({ modems }: MapDeviceState, fromMs: number): { count
 
 /** Whether what is known since `fromMs` of a device matches a filter. */
 export function matchesLive(device: MapDeviceState, fromMs: number, filter: LiveFilter): boolean {
-  const { signal, rat, plmn, modems } = filter
-  if (signal !== undefined || rat !== undefined || plmn !== undefined) {
-    const shown = shownSignal(device, fromMs)
-    if (signal !== undefined && !signal.includes(shown?.quality ?? 'unknown')) return false
-    if (rat !== undefined && shown?.rat !== rat) return false
-    if (plmn !== undefined && shown?.plmn !== plmn) return false
-  }
+  if (!matchesSignal(device, fromMs, filter)) return false
+  const { modems } = filter
   if (modems === undefined) return true
   const { count, withoutService } = modemsSince(device, fromMs)
   return modems === 'several' ? count > 1 : withoutService > 0

@@ -15,6 +15,8 @@ export type MapFilter = {
   members?: GroupMembers | undefined
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
+  /** Classes of the signal; `unknown`: no signal. */
+  signal?: readonly string[] | undefined
   plmn?: string | undefined
   /** The time of the last usable fix, both ends included. Null: no limit. */
   locatedMs?: { fromMs: number | null; toMs: number | null } | undefined
@@ -32,9 +34,12 @@ export type ShownDevice = {
 export const isInside = ({ bbox, area }: Pick<MapFilter, 'bbox' | 'area'>, point: Point): boolean =>
   (!bbox || contains(bbox, point.lat, point.lon)) && (!area || area.contains(point))
 
+const isOpenToSignals = ({ rat, plmn, signal }: Pick<MapFilter, 'rat' | 'plmn' | 'signal'>): boolean =>
+  rat === undefined && plmn === undefined && signal === undefined
+
 /** Returns true if the filter selects all devices. */
-export const isOpen = ({ bbox, area, tags, members, deviceIds, rat, plmn, locatedMs }: MapFilter): boolean =>
-  !bbox && !area && !tags?.length && !members && !deviceIds && rat === undefined && plmn === undefined && !locatedMs
+export const isOpen = ({ bbox, area, tags, members, deviceIds, rat, plmn, signal, locatedMs }: MapFilter): boolean =>
+  !bbox && !area && !tags?.length && !members && !deviceIds && isOpenToSignals({ rat, plmn, signal }) && !locatedMs
 
 export const shownDevice = (device: MapDeviceState, fromMs: number): ShownDevice => ({
   device,
@@ -49,17 +54,27 @@ export const shownLocation = (device: MapDeviceState, fromMs: number): PositionR
 export const shownSignal = (device: MapDeviceState, fromMs: number): SignalRow | null =>
   (device.measuredAtMs ?? Number.NEGATIVE_INFINITY) >= fromMs ? device.signal : null
 
-/** `bbox`, `area` and `locatedMs` apply to the last usable fix, `rat` and `plmn` to the last signal, if they are not from before `fromMs`. */
+/** Whether the last signal of a device, if it is not from before `fromMs`, is of these classes, this technology and this operator. */
+export function matchesSignal(
+  device: MapDeviceState,
+  fromMs: number,
+  filter: Pick<MapFilter, 'rat' | 'plmn' | 'signal'>,
+): boolean {
+  if (isOpenToSignals(filter)) return true
+  const { rat, plmn, signal } = filter
+  const shown = shownSignal(device, fromMs)
+  if (rat !== undefined && shown?.rat !== rat) return false
+  if (plmn !== undefined && shown?.plmn !== plmn) return false
+  return signal === undefined || signal.includes(shown?.quality ?? 'unknown')
+}
+
+/** `bbox`, `area` and `locatedMs` apply to the last usable fix, `rat`, `plmn` and `signal` to the last signal, if they are not from before `fromMs`. */
 export function matches(device: MapDeviceState, fromMs: number, filter: MapFilter): boolean {
-  const { bbox, area, tags, members, deviceIds, rat, plmn, locatedMs } = filter
+  const { bbox, area, tags, members, deviceIds, locatedMs } = filter
   if (deviceIds && !deviceIds.includes(device.entry.deviceId)) return false
   if (members && !isMember(members, device.entry)) return false
   if (tags && !tags.every((tag) => device.entry.tags.includes(tag))) return false
-  if (rat !== undefined || plmn !== undefined) {
-    const signal = shownSignal(device, fromMs)
-    if (rat !== undefined && signal?.rat !== rat) return false
-    if (plmn !== undefined && signal?.plmn !== plmn) return false
-  }
+  if (!matchesSignal(device, fromMs, filter)) return false
   if (!bbox && !area && !locatedMs) return true
   const location = shownLocation(device, fromMs)
   return location !== null && isInside(filter, location) && (!locatedMs || isWithin(locatedMs, location.tsMs))

@@ -89,9 +89,9 @@ async function openIndex({ ctx, fleet, reader, request }: Omit<Sources, 'tile'>)
       fleet.live.read(organizationId, ctx.clock() - windowMs, reader),
     ),
   )
-  const { groupId, tag, rat, plmn, status } = query
+  const { groupId, tag, rat, plmn, signal, status } = query
   const indexed = maps.map((map, index) => ({ map, windowMs: organizations[index]?.windowMs ?? 0 }))
-  const filter = { groupId, members, tags: tag, rat, plmn, status }
+  const filter = { groupId, members, tags: tag, rat, plmn, signal, status }
   return fleet.tiles.indexes.open(indexed, filter, (work) => reader.detached().heavy(work))
 }
 

@@ -12,6 +12,7 @@ export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
     status?: string | undefined
     rat?: string | undefined
     plmn?: string | undefined
+    signal?: string[] | undefined
     layers?: TileLayerName[] | undefined
   }
 

@@ -85,7 +85,7 @@ async function changeChunk(
 }
 
 /** The condition of a selection, with the parameter `organizationId` and others. */
-async function selectionSql(
+export async function selectionSql(
   ctx: FleetContext,
   connection: Connection,
   organizationId: string,

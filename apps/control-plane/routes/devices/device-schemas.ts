@@ -6,9 +6,8 @@ import type { DeviceRevision } from '#fleet/devices/device'
 import { modemConditions } from '#fleet/devices/live-filter'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
-import { qualities } from '#telemetry/coverage/quality'
 import { fieldTable } from '#telemetry/report/fields'
-import { boundingBox, operatorCode } from '../../http/geo-schemas.ts'
+import { boundingBox, operatorCode, qualityWords, signalQuery } from '../../http/geo-schemas.ts'
 import { distinct, repeatable, tags } from '../../http/schemas.ts'
 
 export const deviceParams = z.object({ id: uuid() })
@@ -47,17 +46,14 @@ export const sharedFilter = {
     ),
 }
 
-const qualityWords = z.enum([...qualities, 'unknown'])
-
 const signalText =
   'Returns devices whose active modem has a signal of one of these classes; `none` is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.'
 const seenText = 'Returns devices that reported within the last minutes.'
 const silentText = 'Returns devices whose last report is older than so many minutes.'
-const maxFilterWords = qualityWords.options.length
 
 /** The same filters of a body. */
 export const bodyFilter = {
-  signal: distinct(qualityWords, maxFilterWords, 1).optional().describe(signalText),
+  signal: distinct(qualityWords, qualityWords.options.length, 1).optional().describe(signalText),
   seenWithinMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
   silentForMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
 }
@@ -85,10 +81,7 @@ export const deviceFilter = {
     .describe(
       'Returns devices whose last position is in this box: west, south, east and north in degrees. west > east is a box across the antimeridian. Needs `fleet:read`.',
     ),
-  signal: repeatable(z.string())
-    .pipe(distinct(qualityWords, maxFilterWords))
-    .optional()
-    .describe(`Can be repeated. ${signalText}`),
+  signal: signalQuery.optional().describe(`Can be repeated. ${signalText}`),
   seenWithinMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
   silentForMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
 }

@@ -6,7 +6,7 @@ import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/gps/gps-request'
 import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import { fieldTable } from '#telemetry/report/fields'
-import { boundingBox, operatorCode } from '../../http/geo-schemas.ts'
+import { boundingBox, operatorCode, signalQuery } from '../../http/geo-schemas.ts'
 import { fileFormat, flag, instantIn, pageOrFileQuery, pageQuery, repeatable, wordList } from '../../http/schemas.ts'
 
 const maxMinutes = 129_600
@@ -79,6 +79,9 @@ export const tilesQuery = z.strictObject({
   status: z.enum(deviceStatuses).optional().describe('Returns devices with this status.'),
   rat: coverageFilter.rat,
   plmn: coverageFilter.plmn,
+  signal: signalQuery
+    .optional()
+    .describe('Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.'),
   ...window,
   from: past.from.describe(
     'Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not for `devices`.',

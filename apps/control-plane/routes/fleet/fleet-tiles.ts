@@ -26,7 +26,7 @@ const tile = route({
   operationId: 'getFleetTile',
   summary: 'Get a vector tile of the fleet',
   description:
-    'Returns a Mapbox Vector Tile 2.1 (extent 4096) with the layers `devices`, `coverage` and `dwells`. From zoom 13 on, `devices` contains each device. At lower zooms, it contains one feature for each H3 cell: a single device, or a cluster with `count`, `online`, `offline` and `worstQuality`. Each device or cluster is in exactly one tile. `status` applies to `devices`, `rat` and `plmn` to `devices` and `coverage`. A property without a value is left out. `X-Layers-Omitted` names layers that the plan does not include or that have too many items. `/fleet/tiles.json` lists all properties.',
+    'Returns a Mapbox Vector Tile 2.1 (extent 4096) with the layers `devices`, `coverage` and `dwells`. From zoom 13 on, `devices` contains each device. At lower zooms, it contains one feature for each H3 cell: a single device, or a cluster with `count`, `online`, `offline` and `worstQuality`. Each device or cluster is in exactly one tile. `status` and `signal` apply to `devices`, `rat` and `plmn` to `devices` and `coverage`. A property without a value is left out. `X-Layers-Omitted` names layers that the plan does not include or that have too many items. `/fleet/tiles.json` lists all properties.',
   tag,
   access: 'fleet:read',
   params: tileParams,

@@ -10,6 +10,8 @@ export type FleetFilter = {
   tag: string
   rat: NonNullable<DevicesQuery['rat']>
   plmn: string
+  /** Classes, separated by commas. */
+  signal: string
   sinceMinutes: number
 }
 

@@ -34,6 +34,16 @@ export const holds = (organization: string, scope: Scope): boolean =>
 export const holdsSomewhere = (scope: Scope): boolean =>
   caller.value?.platform || caller.value?.organizations.some(({ scopes }) => scopes.includes(scope)) || false
 
+/** Whether the caller can read positions and signals in the chosen organization, or in any. */
+export const canReadFleet = computed<boolean>(
+  () =>
+    caller.value?.platform ||
+    caller.value?.organizations.some(
+      ({ id, scopes }) => scopes.includes('fleet:read') && (organizationId.value === '' || organizationId.value === id),
+    ) ||
+    false,
+)
+
 const retryMs = 5_000
 
 effect(() => {

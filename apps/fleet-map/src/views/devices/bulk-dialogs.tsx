@@ -8,6 +8,7 @@ import { wordsOf } from '../../components/words.ts'
 import { useTags } from '../../state/tags.ts'
 import { goTo } from '../../state/url.ts'
 import type { BulkSelection } from './bulk.ts'
+import { filterInAddress } from './list-filter.ts'
 
 type BulkDialogProps = { selection: BulkSelection; organizationId: string; onClose: () => void }
 
@@ -80,6 +81,81 @@ export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogPro
     <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
   </Dialog>
 )
+
+/** Creates a diagnostics job for each device. */
+export const BulkDiagnostics = ({ selection, organizationId, onClose }: BulkDialogProps) => (
+  <Dialog
+    title={`Collect diagnostics of ${devices(selection.size)}`}
+    submitLabel="Collect"
+    onClose={onClose}
+    onSubmit={async () => {
+      const body = { ...selection.body, kind: 'collect_diagnostics' as const }
+      showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
+    }}
+  >
+    <p>
+      Each router sends its diagnostics when it next connects. They are shown with its job. Disabled devices are
+      skipped.
+    </p>
+  </Dialog>
+)
+
+const idsPerRequest = 1_000
+const maxIds = 10_000
+
+/** Adds devices to a group. */
+export function BulkGroup({ selection, organizationId, onClose }: BulkDialogProps) {
+  const groups = useResource(`groups ${organizationId}`, () => all(`/orgs/${organizationId}/groups`))
+  const [report, setReport] = useState<{ added: number; alreadyMembers: number }>()
+  return (
+    <Dialog
+      title={`Add ${devices(selection.size)} to a group`}
+      submitLabel={report ? 'Add to another one' : 'Add'}
+      closeLabel={report ? 'Done' : 'Cancel'}
+      isDone={report !== undefined}
+      onClose={onClose}
+      onSubmit={async (form) => {
+        setReport(undefined)
+        const path = `/orgs/${organizationId}/groups/${String(form.get('group'))}/members` as const
+        const ids = await idsOf(selection, organizationId)
+        const sum = { added: 0, alreadyMembers: 0 }
+        for (let start = 0; start < ids.length; start += idsPerRequest) {
+          const part = await post(path, { body: { deviceIds: ids.slice(start, start + idsPerRequest) } })
+          sum.added += part.added
+          sum.alreadyMembers += part.alreadyMembers
+        }
+        setReport(sum)
+      }}
+    >
+      <label class="field">
+        <span>Group</span>
+        <select class="input" name="group" required>
+          <option value="">Choose a group</option>
+          {(groups.value ?? []).map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {groups.value?.length === 0 ? <p class="label">There are no groups yet.</p> : null}
+      {report ? (
+        <p class="notice" role="status">
+          {devices(report.added)} added.
+          {report.alreadyMembers > 0 ? ` ${devices(report.alreadyMembers)} were members before.` : ''}
+        </p>
+      ) : null}
+    </Dialog>
+  )
+}
+
+/** The ids of the chosen devices, or of those that match the filter now. */
+async function idsOf({ body, size }: BulkSelection, orgId: string): Promise<string[]> {
+  if ('deviceIds' in body) return body.deviceIds
+  if (size > maxIds)
+    throw new Error(`At most ${maxIds} devices can be added at once. Give them a tag of the group instead.`)
+  return (await all('/devices', { orgId, ...filterInAddress() }, maxIds)).map(({ id }) => id)
+}
 
 /** Applies a profile to each device. */
 export function BulkApply({ selection, organizationId, onClose }: BulkDialogProps) {

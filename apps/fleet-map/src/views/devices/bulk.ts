@@ -1,8 +1,5 @@
-import type { BodyOf, Operation } from '../../api/operations.ts'
 import type { Device } from '../../api/schemas.ts'
-
-/** The filter of the device list as the API's bulk requests take it. */
-export type BulkFilter = NonNullable<BodyOf<Operation<'post', `/orgs/${string}/device-tags`>>['filter']>
+import { type BulkFilter, filtersInAddress } from './list-filter.ts'
 
 /** The chosen devices: some rows, or all devices of an organization that match the filter. */
 export type BulkSelection = {
@@ -10,6 +7,8 @@ export type BulkSelection = {
   isAll: boolean
   /** The only organization of the devices; undefined if there are several. */
   organizationId: string | undefined
+  /** The names of the chosen rows; empty if all matching devices are chosen. */
+  names: string[]
   /** The members of a request that name the devices. */
   body: { deviceIds: string[] } | { filter: BulkFilter }
 }
@@ -21,6 +20,7 @@ export const selectionOfRows = (devices: readonly Device[]): BulkSelection => {
     size: devices.length,
     isAll: false,
     organizationId: isOneOrganization ? first?.organizationId : undefined,
+    names: devices.map(({ name }) => name),
     body: { deviceIds: devices.map(({ id }) => id) },
   }
 }
@@ -28,6 +28,5 @@ export const selectionOfRows = (devices: readonly Device[]): BulkSelection => {
 /** The chosen devices as parameters of the address of a new job. */
 export function targetParams({ body }: BulkSelection): Record<string, string> {
   if ('deviceIds' in body) return { target: 'devices', device: body.deviceIds.join(',') }
-  const { q = '', status = '', tag = [], placeId = '', configState = '' } = body.filter
-  return { target: 'matching', q, status, tag: tag.join(','), place: placeId, config: configState }
+  return { target: 'matching', ...Object.fromEntries(filtersInAddress()) }
 }

@@ -1,5 +1,5 @@
 import { place, setParams } from '../../state/url.ts'
-import { columnsIn, deviceColumns } from './device-columns.tsx'
+import { columnsIn, offeredColumns } from './device-columns.tsx'
 import css from './devices.module.css'
 
 /** Chooses the columns of the table; the address keeps them. */
@@ -13,7 +13,7 @@ export function ColumnPicker() {
     <details class={css.menu}>
       <summary class="button">Columns</summary>
       <div class="card">
-        {deviceColumns
+        {offeredColumns()
           .filter(({ key }) => key !== 'name')
           .map(({ key, title }) => (
             <label key={key} class="choice">

@@ -1,9 +1,10 @@
-import type { Device, RadioHealth } from '../../api/schemas.ts'
-import { ago, moment } from '../../components/format.ts'
-import { StatusLabel } from '../../components/labels.tsx'
+import { nearText } from '#client/near'
+import type { ListedDevice, RadioHealth } from '../../api/schemas.ts'
+import { ago, measured, moment } from '../../components/format.ts'
+import { QualityLabel, StatusLabel } from '../../components/labels.tsx'
 import { offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { Chips } from '../../components/table.tsx'
-import { organizations } from '../../state/session.ts'
+import { canReadFleet, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 
 /** What the table knows beside the devices: the weakest radio of each device that has one; undefined while unknown. */
@@ -13,8 +14,10 @@ export type WeakRadios = ReadonlyMap<string, RadioHealth> | undefined
 export type DeviceColumn = {
   key: string
   title: string
-  cell: (device: Device, weakRadios: WeakRadios) => preact.ComponentChildren
+  cell: (device: ListedDevice, weakRadios: WeakRadios) => preact.ComponentChildren
   sort?: string
+  /** What a request must include for the column. Columns with `signal` need the scope `fleet:read`. */
+  part?: 'signal' | 'near'
   /** Hidden on narrow screens. */
   optional?: boolean
 }
@@ -24,11 +27,14 @@ const time = (value: string | null) => (value ? <span title={moment(value)}>{ago
 /** The key of the column that needs the weak radios. */
 export const antennaKey = 'antenna'
 
+const modemsText = ({ count, withoutService }: NonNullable<ListedDevice['modems']>): string =>
+  withoutService > 0 ? `${count}, ${withoutService} without service` : String(count)
+
 const antennaText = (weak: RadioHealth | undefined): string =>
   weak ? `${radioStatusText[weak.status]}, ${offsetText(weak.offsetDb)}` : '–'
 
 /** All columns; the first is always shown. */
-export const deviceColumns: readonly DeviceColumn[] = [
+const deviceColumns: readonly DeviceColumn[] = [
   {
     key: 'name',
     title: 'Name',
@@ -38,6 +44,34 @@ export const deviceColumns: readonly DeviceColumn[] = [
   { key: 'status', title: 'Status', sort: 'status', cell: ({ status }) => <StatusLabel status={status} /> },
   { key: 'serial', title: 'Serial', sort: 'serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
   { key: 'model', title: 'Model', sort: 'model', cell: ({ model }) => model, optional: true },
+  {
+    key: 'signal',
+    title: 'Signal',
+    sort: 'signal',
+    part: 'signal',
+    cell: ({ signal }) => (
+      <>
+        <QualityLabel quality={signal?.quality ?? null} rat={signal?.rat ?? null} />
+        {typeof signal?.rsrpDbm === 'number' ? <div class="label">{measured(signal.rsrpDbm, 'dBm')}</div> : null}
+      </>
+    ),
+  },
+  {
+    key: 'operator',
+    title: 'Operator',
+    sort: 'operator',
+    part: 'signal',
+    cell: ({ signal }) => signal?.operatorName ?? signal?.plmn ?? '–',
+    optional: true,
+  },
+  {
+    key: 'modems',
+    title: 'Modems',
+    sort: 'modems',
+    part: 'signal',
+    cell: ({ modems }) => (modems && modems.count > 0 ? modemsText(modems) : '–'),
+    optional: true,
+  },
   { key: 'tags', title: 'Tags', cell: ({ tags }) => <Chips words={tags} />, optional: true },
   { key: 'firmware', title: 'Firmware', sort: 'firmware', cell: ({ firmware }) => firmware ?? '–', optional: true },
   {
@@ -75,15 +109,31 @@ export const deviceColumns: readonly DeviceColumn[] = [
       ),
     optional: true,
   },
+  {
+    key: 'near',
+    title: 'Near',
+    part: 'near',
+    cell: ({ near }) => (near ? nearText(near) : '–'),
+    optional: true,
+  },
   { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
   { key: 'added', title: 'Added', sort: 'createdAt', cell: ({ createdAt }) => time(createdAt), optional: true },
   { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
 ]
 
-const shownByDefault = ['name', 'status', 'serial', 'model', 'tags', 'firmware', antennaKey, 'lastSeen']
+const shownByDefault = ['name', 'status', 'signal', 'operator', 'near', 'tags', 'firmware', 'lastSeen']
+
+/** The columns that the caller can read. */
+export const offeredColumns = (): DeviceColumn[] =>
+  deviceColumns.filter(({ part, key }) => canReadFleet.value || (part !== 'signal' && key !== antennaKey))
 
 /** Returns the columns that the address names, or those of a new visitor. */
 export const columnsIn = (named: string | undefined): DeviceColumn[] => {
   const keys = ['name', ...(named ? named.split(',') : shownByDefault)]
-  return deviceColumns.filter(({ key }) => keys.includes(key))
+  return offeredColumns().filter(({ key }) => keys.includes(key))
 }
+
+/** What requests must include for these columns. */
+export const partsOf = (columns: readonly DeviceColumn[]): ('signal' | 'near')[] => [
+  ...new Set(columns.flatMap(({ part }) => part ?? [])),
+]

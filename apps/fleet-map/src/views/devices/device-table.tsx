@@ -1,5 +1,5 @@
 import { all } from '../../api/client.ts'
-import type { Device } from '../../api/schemas.ts'
+import type { ListedDevice } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
 import { holdsSomewhere, organizationId } from '../../state/session.ts'
 import { setParams } from '../../state/url.ts'
@@ -8,7 +8,7 @@ import css from './devices.module.css'
 
 type DeviceTableProps = {
   columns: readonly DeviceColumn[]
-  devices: readonly Device[]
+  devices: readonly ListedDevice[]
   sort: string
   isChosen: (id: string) => boolean
   onChoose: (ids: readonly string[], chosen: boolean) => void

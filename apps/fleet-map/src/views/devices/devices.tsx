@@ -1,29 +1,28 @@
 import { useState } from 'preact/hooks'
-import { ApiError, all } from '../../api/client.ts'
+import { ApiError } from '../../api/client.ts'
 import type { Operation, QueryOf } from '../../api/operations.ts'
-import type { Device, DeviceCounts } from '../../api/schemas.ts'
+import type { DeviceCounts, ListedDevice } from '../../api/schemas.ts'
 import { downloadFile } from '../../components/download.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
-import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
-import { TagFilter } from '../../components/tag-filter.tsx'
-import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import { caller, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
-import { OrganizationPicker } from '../shell/shell.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { type BulkSelection, selectionOfRows } from './bulk.ts'
 import { BulkBar } from './bulk-bar.tsx'
-import { ColumnPicker } from './column-picker.tsx'
-import { columnsIn } from './device-columns.tsx'
+import { columnsIn, partsOf } from './device-columns.tsx'
 import { DeviceTable } from './device-table.tsx'
 import css from './devices.module.css'
 import { ImportDialog } from './import-dialog.tsx'
-import { bulkFilterOf, filterInAddress, type ListFilter } from './list-filter.ts'
+import { bulkFilterOf, filterInAddress, filtersInAddress, type ListFilter, noFilter } from './list-filter.ts'
+import { ListFilters } from './list-filters.tsx'
+import { InsteadOfMap, MapLink } from './map-link.tsx'
 
 type ListSort = QueryOf<Operation<'get', '/devices'>>['sort']
 
@@ -31,13 +30,14 @@ type ListSort = QueryOf<Operation<'get', '/devices'>>['sort']
 export function DevicesView() {
   const filter = filterInAddress()
   const { params } = place.value
-  const query = { orgId: organizationId.value, ...filter }
-  const list = usePages('/devices', { ...query, sort: params.sort as ListSort })
+  const columns = columnsIn(params.cols)
+  const query = { orgId: organizationId.value, ...filter, sort: params.sort as ListSort, include: partsOf(columns) }
+  const list = usePages(caller.value ? '/devices' : null, query)
   const totals = useTotals(filter)
   const [dialog, setDialog] = useState<'add' | 'import' | null>(null)
   const [error, setError] = useState<ApiError>()
   const choice = useChoice(list.items, filter, totals?.total)
-  const isFiltered = Boolean(params.q || params.status || params.tag || params.place || params.config)
+  const isFiltered = filtersInAddress().length > 0
   const download = async (more: { deviceId?: string[] } = {}) => {
     setError(undefined)
     try {
@@ -51,6 +51,7 @@ export function DevicesView() {
       <div class="page-inner">
         <div class="page-head">
           <h1>Devices</h1>
+          <MapLink />
           <button type="button" class="button" onClick={() => download()}>
             <Icon name="download" size={16} /> Export
           </button>
@@ -61,7 +62,8 @@ export function DevicesView() {
             <Icon name="plus" size={16} /> Add device
           </button>
         </div>
-        <Filters />
+        <InsteadOfMap />
+        <ListFilters />
         {totals ? <Totals counts={totals} isFiltered={isFiltered} /> : null}
         <FailureNotice reason={error?.message} />
         <BulkBar
@@ -78,7 +80,7 @@ export function DevicesView() {
         {!list.loading && !list.error && list.items.length === 0 ? <NoDevices isFiltered={isFiltered} /> : null}
         {list.items.length > 0 ? (
           <DeviceTable
-            columns={columnsIn(params.cols)}
+            columns={columns}
             devices={list.items}
             sort={params.sort ?? ''}
             isChosen={choice.isChosen}
@@ -95,75 +97,6 @@ export function DevicesView() {
   )
 }
 
-function Filters() {
-  const { q = '', status = '', tag = '', place: placeId = '', config = '' } = place.value.params
-  const org = homeOrganizationId.value
-  const mayRead = org !== '' && holds(org, 'fleet:read')
-  const places = useResource(`places ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/places`) : []))
-  return (
-    <div class={`toolbar ${css.listFilters}`}>
-      <input
-        class="input grow"
-        type="search"
-        aria-label="Search by name, serial, model or organization"
-        placeholder="Name, serial, model or organization"
-        value={q}
-        onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
-      />
-      <select
-        class="input"
-        aria-label="Status"
-        value={status}
-        onChange={(event) => setParams({ status: event.currentTarget.value || null })}
-      >
-        <option value="">Any status</option>
-        {deviceStatuses.map((one) => (
-          <option key={one} value={one}>
-            {statusLabel(one)}
-          </option>
-        ))}
-      </select>
-      <TagFilter
-        org={org}
-        value={tag}
-        label="Tags, separated by commas"
-        placeholder="Tags"
-        onChange={(tags) => setParams({ tag: tags || null })}
-      />
-      {(places.value?.length ?? 0) > 0 ? (
-        <select
-          class="input"
-          aria-label="Place"
-          value={placeId}
-          onChange={(event) => setParams({ place: event.currentTarget.value || null })}
-        >
-          <option value="">Anywhere</option>
-          {places.value?.map(({ id, name }) => (
-            <option key={id} value={id}>
-              In {name}
-            </option>
-          ))}
-        </select>
-      ) : null}
-      <select
-        class="input"
-        aria-label="Config"
-        value={config}
-        onChange={(event) => setParams({ config: event.currentTarget.value || null })}
-      >
-        <option value="">Any config</option>
-        {Object.entries(configStateLabel).map(([state, label]) => (
-          <option key={state} value={state}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <ColumnPicker />
-      <OrganizationPicker allowAll />
-    </div>
-  )
-}
-
 const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
   <Empty title={isFiltered ? 'No matching devices' : 'No devices yet'}>
     <p>
@@ -172,11 +105,7 @@ const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
         : 'Add a device, import a CSV file, or enroll routers with an enrollment key.'}
     </p>
     {isFiltered ? (
-      <button
-        type="button"
-        class="button"
-        onClick={() => setParams({ q: null, status: null, tag: null, place: null, config: null })}
-      >
+      <button type="button" class="button" onClick={() => setParams(noFilter)}>
         Clear all filters
       </button>
     ) : (
@@ -203,10 +132,9 @@ const Totals = ({ counts, isFiltered }: { counts: DeviceCounts; isFiltered: bool
 const countsEveryMs = 15_000
 
 /** Follows the numbers of matching devices; undefined while they are unknown or several organizations are shown. */
-function useTotals({ q, status, tag, placeId, configState }: ListFilter): DeviceCounts | undefined {
+function useTotals(query: ListFilter): DeviceCounts | undefined {
   const isOne = organizationId.value !== '' || organizations.value?.length === 1
   const org = isOne ? homeOrganizationId.value : ''
-  const query = { q, status, tag: tag ?? [], placeId, configState }
   return useResource(
     JSON.stringify(['totals', org, query]),
     async (signal) => (org ? readCounts(org, query, signal) : undefined),
@@ -217,7 +145,7 @@ function useTotals({ q, status, tag, placeId, configState }: ListFilter): Device
 const noIds: ReadonlySet<string> = new Set()
 
 /** The chosen rows, or all matches. A change of the filter clears the choice. */
-function useChoice(devices: readonly Device[], filter: ListFilter, total: number | undefined) {
+function useChoice(devices: readonly ListedDevice[], filter: ListFilter, total: number | undefined) {
   const [choice, setChoice] = useState<{ key: string; chosen: ReadonlySet<string> | 'all' }>({ key: '', chosen: noIds })
   const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
   const key = JSON.stringify([org, filter])
@@ -230,6 +158,7 @@ function useChoice(devices: readonly Device[], filter: ListFilter, total: number
           size: total ?? devices.length,
           isAll: true,
           organizationId: org || undefined,
+          names: [],
           body: { filter: bulkFilterOf(filter) },
         }
       : selectionOfRows(rows)

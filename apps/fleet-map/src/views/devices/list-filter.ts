@@ -1,46 +1,86 @@
-import type { ConfigState, DeviceStatus } from '../../api/schemas.ts'
-import { configStateLabel, statusLabel } from '../../components/labels.tsx'
+import type { BodyOf, Operation, QueryOf } from '../../api/operations.ts'
 import { place } from '../../state/url.ts'
-import type { BulkFilter } from './bulk.ts'
 
-/** The filter of the device list, as the address has it and as requests send it. */
-export type ListFilter = {
-  q: string
-  status: DeviceStatus | ''
+type ListQuery = QueryOf<Operation<'get', '/devices'>>
+
+/** The filter of the device list as the API's bulk requests take it. */
+export type BulkFilter = NonNullable<BodyOf<Operation<'post', `/orgs/${string}/device-tags`>>['filter']>
+
+/** The filter of the device list, as requests of a list send it; '' and null for what is not filtered. */
+export type ListFilter = Required<
+  Pick<
+    ListQuery,
+    'q' | 'status' | 'placeId' | 'configState' | 'groupId' | 'firmware' | 'bbox' | 'rat' | 'plmn' | 'modems'
+  >
+> & {
   tag: string[] | null
-  placeId: string
-  configState: ConfigState | ''
+  signal: NonNullable<ListQuery['signal']> | null
+  seenWithinMinutes: number | null
+  silentForMinutes: number | null
 }
+
+/** The parameters of the address for the members of the filter. The map has the same ones. */
+const filterParams = {
+  q: 'q',
+  status: 'status',
+  tag: 'tag',
+  group: 'groupId',
+  place: 'placeId',
+  bbox: 'bbox',
+  signal: 'signal',
+  rat: 'rat',
+  plmn: 'plmn',
+  modems: 'modems',
+  firmware: 'firmware',
+  config: 'configState',
+  seen: 'seenWithinMinutes',
+  silent: 'silentForMinutes',
+} as const satisfies Record<string, keyof ListFilter>
+
+export type FilterParam = keyof typeof filterParams
+const filterParamNames = Object.keys(filterParams) as FilterParam[]
+
+const words = (text: string | undefined): string[] | null => (text ? text.split(',') : null)
+const minutes = (text: string | undefined): number | null => Number(text) || null
 
 /** Returns the filter of the device list that the address has. */
 export function filterInAddress(): ListFilter {
-  const { q = '', status = '', tag = '', place: placeId = '', config: configState = '' } = place.value.params
+  const { params } = place.value
+  const q = params.q?.trim() ?? ''
+  // The service refuses words that it does not know.
   return {
-    q: q.trim().length >= 2 ? q.trim() : '',
-    status: status as DeviceStatus | '',
-    tag: tag ? tag.split(',') : null,
-    placeId,
-    configState: configState as ConfigState | '',
-  }
+    q: q.length >= 2 ? q : '',
+    status: params.status ?? '',
+    tag: words(params.tag),
+    groupId: params.group ?? '',
+    placeId: params.place ?? '',
+    bbox: params.bbox ?? '',
+    signal: words(params.signal),
+    rat: params.rat ?? '',
+    plmn: params.plmn ?? '',
+    modems: params.modems ?? '',
+    firmware: params.firmware ?? '',
+    configState: params.config ?? '',
+    seenWithinMinutes: minutes(params.seen),
+    silentForMinutes: minutes(params.silent),
+  } as ListFilter
 }
 
-/** The filter as bulk requests take it. */
-export const bulkFilterOf = ({ q, status, tag, placeId, configState }: ListFilter): BulkFilter => ({
-  ...(q ? { q } : {}),
-  ...(status ? { status } : {}),
-  ...(tag ? { tag } : {}),
-  ...(placeId ? { placeId } : {}),
-  ...(configState ? { configState } : {}),
-})
+/** The parameters of the address that filter, and their values. */
+export const filtersInAddress = (): [name: FilterParam, value: string][] =>
+  filterParamNames.flatMap((name): [FilterParam, string][] => {
+    const value = place.value.params[name]
+    return value ? [[name, value]] : []
+  })
 
-/** What the filter asks for, such as "“truck”, status Offline"; '' for all devices. */
-export const filterText = ({ q, status, tag, placeId, configState }: ListFilter): string =>
-  [
-    q && `“${q}”`,
-    status && `status ${statusLabel(status)}`,
-    tag && `${tag.length === 1 ? 'tag' : 'tags'} ${tag.join(', ')}`,
-    placeId && 'in a place',
-    configState && `config ${configStateLabel[configState].toLowerCase()}`,
-  ]
-    .filter(Boolean)
-    .join(', ')
+/** The changes of the address that end all filters. */
+export const noFilter: Record<FilterParam, null> = Object.fromEntries(
+  filterParamNames.map((name) => [name, null]),
+) as Record<FilterParam, null>
+
+/** The filter as bulk requests take it. */
+export function bulkFilterOf({ bbox, ...filter }: ListFilter): BulkFilter {
+  const members = Object.entries(filter).filter(([, value]) => value !== '' && value !== null)
+  const box = bbox ? { bbox: bbox.split(',').map(Number) } : {}
+  return { ...Object.fromEntries(members), ...box } as BulkFilter
+}

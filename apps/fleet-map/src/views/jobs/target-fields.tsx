@@ -7,8 +7,8 @@ import { useResource } from '../../components/resource.ts'
 import { holds } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { place, setParams } from '../../state/url.ts'
-import type { BulkFilter } from '../devices/bulk.ts'
-import { bulkFilterOf, filterInAddress, filterText } from '../devices/list-filter.ts'
+import { filterText } from '../devices/filter-words.ts'
+import { type BulkFilter, bulkFilterOf, filterInAddress } from '../devices/list-filter.ts'
 
 type TargetKind = 'group' | 'devices' | 'matching'
 
@@ -39,7 +39,7 @@ export function useTarget(org: string): Target {
     mayGroups ? all(`/orgs/${org}/groups`) : [],
   ).value
   const matching = useResource(`matching ${kind} ${org} ${JSON.stringify(filter)}`, async (signal) =>
-    kind === 'matching' ? readCounts(org, { ...filter, tag: filter.tag ?? [] }, signal) : undefined,
+    kind === 'matching' ? readCounts(org, filter, signal) : undefined,
   ).value
   const [chosen, setChosen] = useState<ChosenDevices>(new Map())
   useResource(`chosen ${device}`, async () => {
@@ -66,7 +66,7 @@ async function namesOf(ids: readonly string[]): Promise<ChosenDevices> {
 /** Chooses the devices of a new job. */
 export function TargetFields({ org, target }: { org: string; target: Target }) {
   const { kind, groups, group, chosen, setChosen, total } = target
-  const searched = filterText(filterInAddress())
+  const searched = filterText()
   const choose = (next: TargetKind) => setParams({ target: next }, { replace: true })
   const kinds: [TargetKind, string][] = [
     ['group', 'Group'],

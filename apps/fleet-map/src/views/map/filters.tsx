@@ -5,15 +5,16 @@ import { Icon } from '../../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
-import { canDrawMap } from '../../state/map-support.ts'
+import type { Bounds } from '../../map/surface.ts'
 import { labelOperators } from '../../state/operators.ts'
 import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
-import { linkTo, place, setParams } from '../../state/url.ts'
+import { goTo, linkTo, place, setParams } from '../../state/url.ts'
+import { signalOptions } from '../devices/filter-words.ts'
+import { SavedViews } from '../shell/saved-views.tsx'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import type { Hit, Overview, SearchResult } from './fleet-data.ts'
 import css from './map.module.css'
 import { showsPlaces } from './map-places.ts'
-import { SavedViews } from './saved-views.tsx'
 import { SearchHits } from './search-hits.tsx'
 import { TimeRangeFields } from './time-range-fields.tsx'
 
@@ -24,12 +25,14 @@ type FiltersProps = {
   found: SearchResult | undefined
   /** The number of places that the map can show. */
   places?: number
+  /** The part of the world that the map shows. */
+  box: () => Bounds | undefined
   /** Shows a device that the search found; without it, the hits are not listed. */
   onHit?: ((hit: Hit) => void) | undefined
 }
 
 /** The filters of the map. Their values are kept in the address. */
-export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
+export function Filters({ overview, found, places = 0, box, onHit }: FiltersProps) {
   const { devices: total, operators, hasCoverage } = overview
   const [open, setOpen] = useState(false)
   const { params } = place.value
@@ -79,18 +82,17 @@ export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
             />
           </div>
         </div>
+        <Choice name="signal" label="Signal" options={signalOptions} />
         <TimeRangeFields />
         <MetricField />
         {places > 0 ? <PlacesSwitch places={places} /> : null}
         {hasCoverage ? null : <p class="label">Your plan does not include coverage.</p>}
-        {canDrawMap.value ? (
-          <div class="pair">
-            <PanelButton panel="dead-zones" label="Dead zones" />
-            <PanelButton panel="route" label="Route forecast" />
-          </div>
-        ) : null}
+        <div class="pair">
+          <PanelButton panel="dead-zones" label="Dead zones" />
+          <PanelButton panel="route" label="Route forecast" />
+        </div>
         <SavedViews org={org} />
-        {canDrawMap.value ? <TableButton /> : null}
+        <TableButton box={box} />
       </div>
     </aside>
   )
@@ -133,7 +135,7 @@ type ChoiceProps = {
   /** The parameter of the address. */
   name: string
   label: string
-  options: [value: string, label: string][]
+  options: readonly (readonly [value: string, label: string])[]
   /** The label of the empty choice. */
   empty?: string
 }
@@ -193,17 +195,33 @@ const MetricField = () => (
   </fieldset>
 )
 
-/** Changes between the map and the table. */
-function TableButton() {
-  const isTable = place.value.params.as === 'table'
-  return (
-    <button type="button" class="button small" onClick={() => setParams({ as: isTable ? null : 'table' })}>
-      <Icon name={isTable ? 'map' : 'table'} size={14} /> {isTable ? 'Show map' : 'Show table'}
-    </button>
-  )
+/** The filters that the list of devices has, too, and the view, to which the list leads back. */
+const kept = ['org', 'q', 'status', 'tag', 'group', 'signal', 'rat', 'plmn', 'lon', 'lat', 'z', 'window']
+const boxDigits = 4
+
+/** Lists the devices in the view of the map. */
+const TableButton = ({ box }: { box: () => Bounds | undefined }) => (
+  <button
+    type="button"
+    class="button small"
+    onClick={() => {
+      const bounds = box()
+      goTo('devices', bounds ? { bbox: boxText(bounds) } : {}, kept)
+    }}
+  >
+    <Icon name="table" size={14} /> Show table
+  </button>
+)
+
+/** A view of the whole world filters nothing. */
+function boxText([west, south, east, north]: Bounds): string {
+  if (east - west >= 360) return ''
+  const within = (lon: number) => ((((lon + 180) % 360) + 360) % 360) - 180
+  const clamped = (lat: number) => Math.min(90, Math.max(-90, lat))
+  return [within(west), clamped(south), within(east), clamped(north)].map((one) => one.toFixed(boxDigits)).join(',')
 }
 
-const filterNames = ['group', 'status', 'rat', 'plmn', 'tag', 'q']
+const filterNames = ['group', 'status', 'signal', 'rat', 'plmn', 'tag', 'q']
 
 /** Mentions the devices that the map cannot show, while no filter hides others. */
 function WithoutPosition({ shown }: { shown: number }) {

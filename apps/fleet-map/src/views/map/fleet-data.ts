@@ -1,5 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { type ApiError, get, tilesAddress } from '../../api/client.ts'
+import type { Operation, QueryOf } from '../../api/operations.ts'
 import type { Device, FleetDevice, TileJson } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
 import { type FleetFilter, readDevices, readDeviceWithModems } from '../../state/fleet.ts'
@@ -62,7 +63,10 @@ export type SearchResult = {
 export function useFound(here: MapPlace): SearchResult | undefined {
   const { filter, nameContains, status } = here
   const isSearching = isSearch(nameContains)
-  const query = { orgId: filter.org, q: nameContains.trim(), status, tag: tagsOf(filter), limit: maxHits }
+  const query = {
+    ...{ orgId: filter.org, q: nameContains.trim(), status, tag: tagsOf(filter), limit: maxHits },
+    signal: signalsOf(filter),
+  }
   const search = useResource(
     isSearching ? JSON.stringify(['find', query]) : 'find nothing',
     async (signal) => {
@@ -95,7 +99,7 @@ const byName = <Named extends { name: string }>(devices: readonly Named[]): Name
 const canHide = ({ group, rat, plmn }: FleetFilter): boolean => group !== '' || rat !== '' || plmn !== ''
 
 /** Follows devices by their ids. Leaves out those that do not match the filter. */
-export function useDevices({ filter }: Pick<MapPlace, 'filter'>, ids: readonly string[], everyMs = refreshMs) {
+function useDevices({ filter }: Pick<MapPlace, 'filter'>, ids: readonly string[], everyMs = refreshMs) {
   const { rat, plmn } = filter
   const query = { ...scopeQuery(filter), rat, plmn }
   return useResource(
@@ -135,6 +139,10 @@ export function useTileAddresses(here: MapPlace, found: SearchResult | undefined
   return useMemo(() => ({ devices, areas }), [devices, areas])
 }
 
+type Signals = QueryOf<Operation<'get', '/fleet/tiles.json'>>['signal']
+
+const signalsOf = ({ signal }: FleetFilter) => (signal ? (signal.split(',') as NonNullable<Signals>) : null)
+
 const tagsOf = ({ tag }: FleetFilter) => (tag ? tag.split(',') : null)
 
 /** Returns the parameters for which organization, group, tags and time window are read. */
@@ -154,10 +162,11 @@ const deviceQuery = ({ filter, status }: MapPlace) => ({
   status,
   rat: filter.rat,
   plmn: filter.plmn,
+  signal: signalsOf(filter),
 })
 
 /** Returns the newest value that is not undefined, of those since `isKept`. */
-export function useLatest<Value>(value: Value | undefined, isKept = true): Value | undefined {
+function useLatest<Value>(value: Value | undefined, isKept = true): Value | undefined {
   const latest = useRef<Value | undefined>(undefined)
   if (!isKept) latest.current = undefined
   else if (value !== undefined) latest.current = value

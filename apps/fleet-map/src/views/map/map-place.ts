@@ -36,11 +36,11 @@ const panels = ['dead-zones', 'route'] as const
 
 /** Reads the parameters of the address. `org` is the id of the chosen organization, '' for all of them. */
 export function readMapPlace(params: Record<string, string>, org: string): MapPlace {
-  const { group = '', tag = '', plmn = '' } = params
+  const { group = '', tag = '', plmn = '', signal = '' } = params
   // The service refuses words that it does not know.
   const rat = (params.rat ?? '') as FleetFilter['rat']
   return {
-    filter: { org, group, tag, rat, plmn, sinceMinutes: minutesOf(params, Date.now()) },
+    filter: { org, group, tag, rat, plmn, signal, sinceMinutes: minutesOf(params, Date.now()) },
     status: (params.status ?? '') as MapPlace['status'],
     nameContains: params.q ?? '',
     metric: metrics.find((metric) => metric === params.metric) ?? 'rsrp',

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
+import { lazyView } from '../../components/lazy-view.tsx'
 import { Failure } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
 import { type Bounds, maxClusterZoom } from '../../map/surface.ts'
@@ -19,7 +20,6 @@ import {
   useSelected,
   useTileAddresses,
 } from './fleet-data.ts'
-import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
 import css from './map.module.css'
 import { useMapCamera } from './map-camera.ts'
@@ -37,9 +37,16 @@ import {
 import { showsPlaces, usePlaces } from './map-places.ts'
 import { MapSurface } from './map-surface.tsx'
 
+// The list of devices serves keyboard users, screen readers and browsers without a map.
+const FleetTable = lazyView(async () => (await import('../devices/devices.tsx')).DevicesView)
+
 /** The start page: the fleet as a map or as a table. */
 export function MapView() {
   const here = readMapPlace(place.value.params, organizationId.value)
+  return here.isTable || !canDrawMap.value ? <FleetTable /> : <MapOfFleet here={here} />
+}
+
+function MapOfFleet({ here }: { here: MapPlace }) {
   const overview = useOverview(here)
   const found = useFound(here)
   if (overview.phase === 'refused' && overview.error)
@@ -52,14 +59,7 @@ export function MapView() {
         ) : null}
       </Failure>
     )
-  return here.isTable || !canDrawMap.value ? (
-    <div class={css.mapAsTable}>
-      <Filters overview={overview} found={found} />
-      <FleetTable here={here} />
-    </div>
-  ) : (
-    <FleetMap here={here} overview={overview} found={found} />
-  )
+  return <FleetMap here={here} overview={overview} found={found} />
 }
 
 const none: never[] = []
@@ -123,7 +123,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         onReady={camera.onReady}
       />
       <div class={css.mapChrome} ref={chrome}>
-        <Filters overview={overview} found={found} places={places.count} onHit={seek} />
+        <Filters {...{ overview, found }} places={places.count} box={() => camera.viewport?.bounds} onHit={seek} />
         {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (
           <NoDevices isFiltered={isFilteredBy(here)} />
         ) : null}
@@ -188,8 +188,8 @@ const isPanelOpen = ({ deviceId, cellId, placeId, panel }: MapPlace): boolean =>
 const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
 
 /** Whether something other than the time range hides devices. */
-const isFilteredBy = ({ filter: { group, tag, rat, plmn }, status, nameContains }: MapPlace): boolean =>
-  [group, tag, rat, plmn, status, nameContains].some((value) => value !== '')
+const isFilteredBy = ({ filter: { group, tag, rat, plmn, signal }, status, nameContains }: MapPlace): boolean =>
+  [group, tag, rat, plmn, signal, status, nameContains].some((value) => value !== '')
 
 const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
   <div class={`${css.mapEmpty} floating`} role="status">

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { all, post, remove } from '../../api/client.ts'
+import type { SavedView } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -10,7 +11,16 @@ import { place } from '../../state/url.ts'
 /** The present view without the selected moment, as saved views keep it. */
 const here = (): string => location.hash.replace(/^#\/?/, '') || place.value.view
 
-/** Opens, saves, deletes and shares views of the map. */
+/** The views in the order of their names: those of this part of the page, and then the others. */
+const partsOf = (list: readonly SavedView[]): [title: string, views: SavedView[]][] => {
+  const isHere = ({ place: saved }: SavedView) => saved.split('?')[0] === place.value.view
+  const [here, others] = [list.filter(isHere), list.filter((one) => !isHere(one))]
+  return [['On this page', here] as const, ['Elsewhere', others] as const].flatMap(([title, views]) =>
+    views.length > 0 ? [[title, views]] : [],
+  )
+}
+
+/** Opens, saves, deletes and shares views of the map and of the device list. */
 export function SavedViews({ org }: { org: string }) {
   const [isSaving, setIsSaving] = useState(false)
   const [chosen, setChosen] = useState('')
@@ -39,11 +49,15 @@ export function SavedViews({ org }: { org: string }) {
           <span>Saved views</span>
           <select class="input" value={chosen} onChange={(event) => open(event.currentTarget.value)}>
             <option value="">Choose a view</option>
-            {list.map(({ id, name: label, shared: isShared }) => (
-              <option key={id} value={id}>
-                {label}
-                {isShared ? ' (shared)' : ''}
-              </option>
+            {partsOf(list).map(([title, part]) => (
+              <optgroup key={title} label={title}>
+                {part.map(({ id, name: label, shared: isShared }) => (
+                  <option key={id} value={id}>
+                    {label}
+                    {isShared ? ' (shared)' : ''}
+                  </option>
+                ))}
+              </optgroup>
             ))}
           </select>
         </label>
@@ -117,7 +131,11 @@ function SaveDialog({ org, onClose, onSaved }: SaveDialogProps) {
           Show it to everybody in the organization
         </label>
       ) : null}
-      <p class="label">The view keeps the filters, the section of the map, and what is selected.</p>
+      <p class="label">
+        {place.value.view === 'devices'
+          ? 'The view keeps the filters, the order and the columns.'
+          : 'The view keeps the filters, the section of the map, and what is selected.'}
+      </p>
     </Dialog>
   )
 }

@@ -1,0 +1,168 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../../components/icon.tsx'
+import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { TagFilter } from '../../components/tag-filter.tsx'
+import { canReadFleet, homeOrganizationId } from '../../state/session.ts'
+import { place, setParams } from '../../state/url.ts'
+import { SavedViews } from '../shell/saved-views.tsx'
+import { OrganizationPicker } from '../shell/shell.tsx'
+import { ColumnPicker } from './column-picker.tsx'
+import css from './devices.module.css'
+import { type FilterChoices, namesIn, useFilterChoices } from './filter-choices.ts'
+import { filterWords, modemOptions, signalOptions } from './filter-words.ts'
+import { type FilterParam, filtersInAddress, noFilter } from './list-filter.ts'
+
+/** The search, the filters and the columns of the device list, and what is filtered. The address keeps all of it. */
+export function ListFilters() {
+  const { q = '', tag = '' } = place.value.params
+  const org = homeOrganizationId.value
+  const [isOpen, setOpen] = useState(false)
+  const choices = useFilterChoices(org, isOpen)
+  return (
+    <>
+      <div class={`toolbar ${css.listFilters}`}>
+        <input
+          class="input grow"
+          type="search"
+          aria-label="Search by name, serial, model or organization"
+          placeholder="Name, serial, model or organization"
+          value={q}
+          onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
+        />
+        <Choice
+          param="status"
+          label="Status"
+          empty="Any status"
+          options={deviceStatuses.map((one) => [one, statusLabel(one)])}
+        />
+        {canReadFleet.value ? (
+          <Choice param="signal" label="Signal" empty="Any signal" options={signalOptions} />
+        ) : null}
+        <TagFilter
+          org={org}
+          value={tag}
+          label="Tags, separated by commas"
+          placeholder="Tags"
+          onChange={(tags) => setParams({ tag: tags || null })}
+        />
+        <details class={css.menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary class="button">
+            <Icon name="filter" size={16} /> More filters
+          </summary>
+          <div class={`card ${css.moreFilters}`}>
+            <MoreFilters choices={choices} />
+          </div>
+        </details>
+        <ColumnPicker />
+        {org && canReadFleet.value ? (
+          <details class={css.menu}>
+            <summary class="button">Views</summary>
+            <div class={`card ${css.views}`}>
+              <SavedViews org={org} />
+            </div>
+          </details>
+        ) : null}
+        <OrganizationPicker allowAll />
+      </div>
+      <FilterChips choices={choices} />
+    </>
+  )
+}
+
+const ago = (minutes: number, label: string): [string, string] => [String(minutes), label]
+const times = [ago(15, '15 min'), ago(60, '1 hour'), ago(1_440, '1 day'), ago(10_080, '1 week')]
+
+/** The filters that are needed less often. */
+function MoreFilters({ choices }: { choices: FilterChoices }) {
+  return (
+    <>
+      {homeOrganizationId.value ? (
+        <>
+          <Choice isField param="group" label="Group" empty="Any group" options={choices.groups} />
+          {canReadFleet.value ? (
+            <>
+              <Choice isField param="place" label="Place" empty="Anywhere" options={choices.places} />
+              <Choice isField param="plmn" label="Operator" empty="Any operator" options={choices.operators} />
+            </>
+          ) : null}
+          <Choice isField param="firmware" label="Firmware" empty="Any firmware" options={choices.firmware} />
+        </>
+      ) : (
+        <p class="label">Choose an organization to filter by its groups, places, operators and firmware.</p>
+      )}
+      {canReadFleet.value ? (
+        <Choice isField param="modems" label="Modems" empty="Any modems" options={modemOptions} />
+      ) : null}
+      <Choice isField param="config" label="Config" empty="Any config" options={Object.entries(configStateLabel)} />
+      <Choice isField param="seen" label="Report within" empty="Any time" options={times} />
+      <Choice isField param="silent" label="No report for" empty="Any time" options={times} />
+    </>
+  )
+}
+
+type ChoiceProps = {
+  param: FilterParam
+  label: string
+  empty: string
+  options: readonly (readonly [value: string, label: string])[]
+  /** With a visible label. */
+  isField?: boolean
+}
+
+/** Chooses the value of a filter. A value that is not among the options stays chosen. */
+function Choice({ param, label, empty, options, isField = false }: ChoiceProps) {
+  const value = place.value.params[param] ?? ''
+  const isOther = value !== '' && !options.some(([one]) => one === value)
+  return (
+    <label class={isField ? 'field' : css.bare}>
+      <span class={isField ? '' : 'visually-hidden'}>{label}</span>
+      <select
+        class="input"
+        value={value}
+        onChange={(event) => setParams({ [param]: event.currentTarget.value || null })}
+      >
+        <option value="">{empty}</option>
+        {isOther ? <option value={value}>{filterWords(param, value, {})}</option> : null}
+        {options.map(([one, text]) => (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** What the list is filtered by; each part can be removed. */
+function FilterChips({ choices }: { choices: FilterChoices }) {
+  const filters = filtersInAddress()
+  if (filters.length === 0) return null
+  const names = namesIn(choices)
+  return (
+    <ul class={css.filterChips} aria-label="Filtered by">
+      {filters.map(([param, value]) => {
+        const words = filterWords(param, value, names)
+        return (
+          <li key={param} class={css.filterChip}>
+            <span>{words}</span>
+            <button
+              type="button"
+              aria-label={`Stop filtering by ${words}`}
+              title="Stop filtering by this"
+              onClick={() => setParams({ [param]: null })}
+            >
+              <Icon name="close" size={12} />
+            </button>
+          </li>
+        )
+      })}
+      {filters.length > 1 ? (
+        <li>
+          <button type="button" class="button quiet small" onClick={() => setParams(noFilter)}>
+            Show all devices
+          </button>
+        </li>
+      ) : null}
+    </ul>
+  )
+}
