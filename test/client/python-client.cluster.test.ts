@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { programOfCalls } from '#test/python-calls'
 import { canInstallPythonClient, installPythonClient, type PythonEnvironment } from '#test/python-environment'
 import { startWholeService, type WholeService } from '#test/whole-service'
+import { createOpenApi } from '../../apps/control-plane/http/openapi.ts'
+import { routes } from '../../apps/control-plane/routes.ts'
 
 let python: PythonEnvironment
 let service: WholeService
@@ -76,6 +79,23 @@ test('its own tests pass, and types and style are right, also in the README', as
   expect(await python.run('ruff', ['format', '--no-cache', '--check', sources])).toEqual(passed())
 }, 300_000)
 
+const document = createOpenApi(routes, 'https://fleet.example.com')
+
+test('every operation accepts its example, with a type and on the service', async () => {
+  await python.install('-r', join(python.folder, 'tests/requirements.txt'))
+  await writeFile(join(python.folder, 'calls.py'), programOfCalls(document))
+  const environment = { ROUTERFLEET_URL: service.url, ROUTERFLEET_KEY: service.adminKey }
+  const [types, { stdout, stderr }] = await Promise.all([
+    python.run('mypy', ['--strict', 'calls.py']),
+    python.run('python', ['calls.py'], environment),
+  ])
+  expect(types).toEqual(passed())
+  expect(stderr).toBe('')
+  const statuses: [string, number][] = JSON.parse(stdout)
+  expect(statuses.length).toBeGreaterThan(300)
+  expect(statuses.filter(([, status]) => status === 400 || status === 415 || status >= 500)).toEqual([])
+}, 300_000)
+
 const wrong = `
 from routerfleet import Routerfleet
 
@@ -104,4 +124,4 @@ test('mypy finds a wrong parameter, value, member of a body and member of an ans
     ['10', 'typeddict-item'],
     ['11', 'typeddict-item'],
   ])
-}, 120_000)
+}, 300_000)

@@ -155,13 +155,13 @@ def test_the_answer_of_a_proxy_becomes_an_error_too(get: Action) -> None:
 )
 def test_a_list_reads_page_after_page_with_the_same_filter(read: Action) -> None:
     service = Unsteady(
-        answer(200, {"items": [{"serial": "A"}, {"serial": "B"}], "nextCursor": "a b"}),
+        answer(200, {"items": [{"serial": "A"}, {"serial": "B"}], "nextCursor": "next"}),
         answer(200, {"items": [], "nextCursor": "last"}),
         answer(200, {"items": [{"serial": "C"}], "nextCursor": None}),
     )
     assert [device["serial"] for device in read(Clients(service))] == ["A", "B", "C"]
     first = "/devices?tag=bus&tag=night"
-    assert service.paths == [first, f"{first}&cursor=a+b", f"{first}&cursor=last"]
+    assert service.paths == [first, f"{first}&cursor=next", f"{first}&cursor=last"]
 
 
 @pytest.mark.parametrize(
