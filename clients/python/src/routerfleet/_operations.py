@@ -1160,6 +1160,84 @@ class Operations(Requests):
         ))
         return answer
 
+    def update_device_status(
+        self,
+        org_id: str,
+        body: types.UpdateDeviceStatusRequest,
+        *,
+        dry_run: bool | None = None,
+    ) -> types.BulkChange:
+        """Disable or enable many devices
+
+        The devices are those in `deviceIds` or all that match `filter`, at most 1000; more return 400
+        `too_many_devices`. Each device changes by itself, and `skipped` has those that did not, with the reason.
+        You can repeat the request.
+
+        Requires the scope `device:update`.
+
+        Args:
+            dry_run: Checks everything, changes nothing, and returns 200 with what would happen.
+        """
+        answer: types.BulkChange = self._json(Call(
+            "POST",
+            f"/orgs/{segment(org_id)}/device-status",
+            query={"dryRun": dry_run},
+            json=body,
+        ))
+        return answer
+
+    def transfer_devices(
+        self,
+        org_id: str,
+        body: types.TransferDevicesRequest,
+        *,
+        dry_run: bool | None = None,
+    ) -> types.BulkChange:
+        """Transfer many devices to another organization
+
+        Requires `device:transfer` in both organizations. The devices are those in `deviceIds` or all that match
+        `filter`, at most 1000; more return 400 `too_many_devices`. Each device changes by itself, and `skipped` has
+        those that did not, with the reason. `POST /devices/{id}/transfer` says what a device loses. After a
+        repetition, the devices of `deviceIds` are no longer in the organization (404).
+
+        Requires the scope `device:transfer`.
+
+        Args:
+            dry_run: Checks everything, changes nothing, and returns 200 with what would happen.
+        """
+        answer: types.BulkChange = self._json(Call(
+            "POST",
+            f"/orgs/{segment(org_id)}/device-transfers",
+            query={"dryRun": dry_run},
+            json=body,
+        ))
+        return answer
+
+    def delete_devices(
+        self,
+        org_id: str,
+        body: types.DeleteDevicesRequest,
+        *,
+        dry_run: bool | None = None,
+    ) -> types.BulkChange:
+        """Delete many devices and their telemetry history
+
+        The devices are those in `deviceIds` or all that match `filter`, at most 1000; more return 400
+        `too_many_devices`. Each device changes by itself, and `skipped` has those that did not, with the reason.
+
+        Requires the scope `device:delete`.
+
+        Args:
+            dry_run: Checks everything, changes nothing, and returns 200 with what would happen.
+        """
+        answer: types.BulkChange = self._json(Call(
+            "POST",
+            f"/orgs/{segment(org_id)}/device-deletions",
+            query={"dryRun": dry_run},
+            json=body,
+        ))
+        return answer
+
     def list_groups(
         self,
         org_id: str,
@@ -2562,7 +2640,8 @@ class Operations(Requests):
 
         Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is
         returned only once. Each event is delivered at least once. Failed deliveries are retried for three days;
-        then the webhook is disabled.
+        then the webhook is disabled. With its first webhook, an organization gets an alert rule that tells when
+        this happens.
 
         Requires the scope `webhook:manage`.
 
@@ -3679,6 +3758,7 @@ class Operations(Requests):
         status: types.DeviceStatus | None = None,
         rat: types.RadioAccessTechnology | None = None,
         plmn: str | None = None,
+        signal: str | Sequence[str] | None = None,
         since_minutes: int | None = None,
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
@@ -3690,9 +3770,9 @@ class Operations(Requests):
         Returns a Mapbox Vector Tile 2.1 (extent 4096) with the layers `devices`, `coverage` and `dwells`. From zoom
         13 on, `devices` contains each device. At lower zooms, it contains one feature for each H3 cell: a single
         device, or a cluster with `count`, `online`, `offline` and `worstQuality`. Each device or cluster is in
-        exactly one tile. `status` applies to `devices`, `rat` and `plmn` to `devices` and `coverage`. A property
-        without a value is left out. `X-Layers-Omitted` names layers that the plan does not include or that have too
-        many items. `/fleet/tiles.json` lists all properties.
+        exactly one tile. `status` and `signal` apply to `devices`, `rat` and `plmn` to `devices` and `coverage`. A
+        property without a value is left out. `X-Layers-Omitted` names layers that the plan does not include or that
+        have too many items. `/fleet/tiles.json` lists all properties.
 
         Requires the scope `fleet:read`.
 
@@ -3701,6 +3781,7 @@ class Operations(Requests):
                 merged.
             tag: Can be repeated. Returns devices that have all of these tags.
             status: Returns devices with this status.
+            signal: Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.
             from_: Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not
                 for `devices`.
             to: End of the range.
@@ -3717,6 +3798,7 @@ class Operations(Requests):
                 "status": status,
                 "rat": rat,
                 "plmn": plmn,
+                "signal": signal,
                 "sinceMinutes": since_minutes,
                 "from": from_,
                 "to": to,
@@ -3734,6 +3816,7 @@ class Operations(Requests):
         status: types.DeviceStatus | None = None,
         rat: types.RadioAccessTechnology | None = None,
         plmn: str | None = None,
+        signal: str | Sequence[str] | None = None,
         since_minutes: int | None = None,
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
@@ -3752,6 +3835,7 @@ class Operations(Requests):
                 merged.
             tag: Can be repeated. Returns devices that have all of these tags.
             status: Returns devices with this status.
+            signal: Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.
             from_: Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not
                 for `devices`.
             to: End of the range.
@@ -3767,6 +3851,7 @@ class Operations(Requests):
                 "status": status,
                 "rat": rat,
                 "plmn": plmn,
+                "signal": signal,
                 "sinceMinutes": since_minutes,
                 "from": from_,
                 "to": to,

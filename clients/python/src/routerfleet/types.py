@@ -906,6 +906,50 @@ class ChangedTags(TypedDict):
     refused: int
 
 
+class UpdateDeviceStatusRequest(TypedDict):
+    deviceIds: NotRequired[list[str]]
+    filter: NotRequired["DeviceFilter"]
+    """Replaces `deviceIds`: all devices that match when the request is made."""
+    disabled: bool
+
+
+class BulkChangeDevice(TypedDict):
+    deviceId: str
+    name: str
+
+
+class BulkChangeSkippedItem(TypedDict):
+    deviceId: str
+    name: str
+    reason: str
+    """The code of the error."""
+    detail: str
+
+
+class BulkChange(TypedDict):
+    matched: int
+    """Number of selected devices."""
+    changed: int
+    devices: "list[BulkChangeDevice]"
+    """The first 10 changed devices, by name."""
+    skipped: "list[BulkChangeSkippedItem]"
+    """The devices that did not change, by name."""
+
+
+class TransferDevicesRequest(TypedDict):
+    deviceIds: NotRequired[list[str]]
+    filter: NotRequired["DeviceFilter"]
+    """Replaces `deviceIds`: all devices that match when the request is made."""
+    toOrgId: str
+    reason: NotRequired[str]
+
+
+class DeleteDevicesRequest(TypedDict):
+    deviceIds: NotRequired[list[str]]
+    filter: NotRequired["DeviceFilter"]
+    """Replaces `deviceIds`: all devices that match when the request is made."""
+
+
 class Group(TypedDict):
     id: str
     name: str
@@ -2148,6 +2192,14 @@ class AlertConditionOperatorChanged(TypedDict):
     kind: Literal["operator_changed"]
 
 
+class AlertConditionWebhookDisabled(TypedDict):
+    """The service disabled a webhook of the organization. The rule has neither a group nor tags."""
+
+    kind: Literal["webhook_disabled"]
+    forMinutes: int
+    """How long the condition must hold before an alert opens."""
+
+
 class AlertConditionDataUse(TypedDict):
     kind: Literal["data_use"]
     aboveMegabytes: float
@@ -2171,6 +2223,7 @@ AlertCondition: TypeAlias = (
     "AlertConditionRebooted | "
     "AlertConditionSimChanged | "
     "AlertConditionOperatorChanged | "
+    "AlertConditionWebhookDisabled | "
     "AlertConditionDataUse"
 )
 
@@ -2245,9 +2298,10 @@ class Alert(TypedDict):
     kind: "AlertKind"
     severity: "AlertSeverity"
     state: Literal["open", "acknowledged", "closed"]
-    deviceId: str
+    deviceId: str | None
+    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
     deviceName: str | None
-    """Null if the device belongs to another organization now."""
+    """Null if the device belongs to another organization now, or if the alert is about no device."""
     since: str
     """Since when the condition holds."""
     openedAt: str
@@ -2300,6 +2354,7 @@ AlertKind: TypeAlias = Literal[
     "rebooted",
     "sim_changed",
     "operator_changed",
+    "webhook_disabled",
     "data_use",
 ]
 
@@ -4938,9 +4993,10 @@ class AlertOpenedEventData(TypedDict):
     kind: "AlertKind"
     severity: "AlertSeverity"
     state: Literal["open", "acknowledged", "closed"]
-    deviceId: str
+    deviceId: str | None
+    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
     deviceName: str | None
-    """Null if the device belongs to another organization now."""
+    """Null if the device belongs to another organization now, or if the alert is about no device."""
     since: str
     """Since when the condition holds."""
     openedAt: str
@@ -4984,9 +5040,10 @@ class AlertClosedEventData(TypedDict):
     kind: "AlertKind"
     severity: "AlertSeverity"
     state: Literal["open", "acknowledged", "closed"]
-    deviceId: str
+    deviceId: str | None
+    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
     deviceName: str | None
-    """Null if the device belongs to another organization now."""
+    """Null if the device belongs to another organization now, or if the alert is about no device."""
     since: str
     """Since when the condition holds."""
     openedAt: str
