@@ -13,7 +13,9 @@ import { createIndexLevels, type IndexLevels } from '#fleet-map/tiles/index-leve
 import { createOverview, type OverviewKeeper } from '#fleet-map/tiles/overview'
 
 /** Selects the devices of an index. `members` is replaced by `setMembers`. */
-export type IndexFilter = Pick<MapFilter, 'tags' | 'rat' | 'plmn' | 'signal' | 'members'> & { status?: string | undefined }
+export type IndexFilter = Pick<MapFilter, 'tags' | 'rat' | 'plmn' | 'signal' | 'members'> & {
+  status?: string | undefined
+}
 
 /** The map of an organization, and how far back positions count. */
 export type IndexedMap = { map: OrganizationMap; windowMs: number }
