@@ -9,7 +9,8 @@ const built = join(import.meta.dirname, '../../apps/fleet-map/dist')
 const devicePanel = /\/(device-panel|device-signal|chart|uPlot)[-.][^/]+$/
 // Other panels and views that are loaded when they are first opened.
 const onDemand = /\/(cell-panel|dead-zones|place-panel|route-panel)-[^/]+$/
-const onDemandViews = /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|profiles|settings)-[^/]+$/
+const onDemandViews =
+  /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|planned-batch|profiles|settings|variables)-[^/]+$/
 // The readers of route files and of GeoJSON that people type.
 const fileReaders = /\/(route-file|geojson)-[^/]+$/
 // What the map of the world and a configured background need.

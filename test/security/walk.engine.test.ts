@@ -93,6 +93,7 @@ const openWhenSuspended: Record<string, string> = {
   'POST /fleet/forecast': 'a query',
   'POST /orgs/{orgId}/tool-calls': 'records reads, which remain possible',
   'DELETE /devices/{id}': 'an organization that leaves deletes its devices',
+  'POST /orgs/{orgId}/device-deletions': 'an organization that leaves deletes its devices',
   ...Object.fromEntries(
     [
       'POST /orgs/{orgId}/api-keys',

@@ -9,6 +9,7 @@ import { requireDevices } from '#fleet/devices/require-devices'
 import { type DeviceSelection, selectionSql } from '#fleet/devices/retag'
 import { transferDevice } from '#fleet/devices/transfer'
 import { updateDevice } from '#fleet/devices/update'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { inOrganization } from '#fleet/verbs'
 import { queryEntities } from '#postgres/entities'
 import { boundPool, transaction, undone } from '#postgres/pool'
@@ -36,6 +37,7 @@ type BulkChange = z.infer<typeof bulkChangeSchema>
 
 type Named = { id: string; name: string; status: string }
 type Bulk = { organizationId: string; devices: DeviceSelection; dryRun: boolean }
+type Terms = { scope: Scope; needsSubscription: boolean }
 type ChangeOne = (ctx: FleetContext, device: Named) => Promise<unknown>
 
 const anyRevision = () => undefined
@@ -45,7 +47,7 @@ const anyRevision = () => undefined
  * that names an unknown device or place, 402, and 400 for more than 1,000 devices.
  */
 export const switchDevices = (ctx: FleetContext, { disabled, ...bulk }: Bulk & { disabled: boolean }) =>
-  changeEach(ctx, bulk, 'device:update', async (inner, { id, status }) => {
+  changeEach(ctx, bulk, { scope: 'device:update', needsSubscription: true }, async (inner, { id, status }) => {
     if ((status === 'disabled') === disabled)
       throw new ServiceError(409, 'unchanged', `The device is already ${disabled ? 'disabled' : 'enabled'}.`)
     const change = { status: disabled ? ('disabled' as const) : ('provisioning' as const) }
@@ -57,23 +59,26 @@ export const transferDevices = (
   ctx: FleetContext,
   { toOrgId, reason, ...bulk }: Bulk & { toOrgId: string; reason?: string | undefined },
 ) =>
-  changeEach(ctx, bulk, 'device:transfer', (inner, { id }) =>
+  changeEach(ctx, bulk, { scope: 'device:transfer', needsSubscription: true }, (inner, { id }) =>
     transferDevice(inner, { deviceId: id, toOrgId, reason, precondition: anyRevision }),
   )
 
-/** Deletes devices and their history, as `deleteDevice` does (`device:delete`), and otherwise like `switchDevices`. */
+/**
+ * Deletes devices and their history, as `deleteDevice` does (`device:delete`), also without an active subscription. Otherwise like
+ * `switchDevices`.
+ */
 export const deleteDevices = (ctx: FleetContext, bulk: Bulk) =>
-  changeEach(ctx, bulk, 'device:delete', (inner, { id }) =>
+  changeEach(ctx, bulk, { scope: 'device:delete', needsSubscription: false }, (inner, { id }) =>
     deleteDevice(inner, { deviceId: id, precondition: anyRevision }),
   )
 
 async function changeEach(
   ctx: FleetContext,
   { organizationId, devices, dryRun }: Bulk,
-  scope: Scope,
+  terms: Terms,
   changeOne: ChangeOne,
 ): Promise<BulkChange> {
-  const selected = await selectedDevices(ctx, organizationId, devices, scope)
+  const selected = await selectedDevices(ctx, organizationId, devices, terms)
   const report: BulkChange = { matched: selected.length, changed: 0, devices: [], skipped: [] }
   const attempt = async (inner: FleetContext, device: Named) => {
     const named = { deviceId: device.id, name: device.name }
@@ -108,10 +113,11 @@ async function selectedDevices(
   ctx: FleetContext,
   organizationId: string,
   devices: DeviceSelection,
-  scope: Scope,
+  { scope, needsSubscription }: Terms,
 ): Promise<Named[]> {
   authorize(ctx.principal, organizationId, scope)
   return inOrganization(ctx, { scope, organizationId }, async (connection) => {
+    if (needsSubscription) await requireActiveSubscription(ctx, connection, organizationId)
     if ('deviceIds' in devices) await requireDevices(connection, organizationId, devices.deviceIds)
     const { condition, values } = await selectionSql(ctx, connection, organizationId, devices)
     const found = await queryEntities<Named>(

@@ -15,10 +15,8 @@ import { isOneSelection, oneSelection, selectionFields, selectionOf, withLive } 
 
 const tag = 'Devices'
 const limited = `The devices are those in \`deviceIds\` or all that match \`filter\`, at most ${maxChangedDevices}; more return 400 \`too_many_devices\`. Each device changes by itself, and \`skipped\` has those that did not, with the reason.`
-const answers = {
-  200: { description: 'What changed, or would change.', schema: bulkChangeSchema },
-  ...writeErrors,
-}
+const changed = { 200: { description: 'What changed, or would change.', schema: bulkChangeSchema } }
+const answers = { ...changed, ...writeErrors }
 const named = { deviceId: exampleDevice.id, name: exampleDevice.name }
 
 /** Routes that change each of many devices as a route of one device does. */
@@ -87,7 +85,7 @@ export const deviceBulkChangeRoutes: Route[] = [
     params: orgParams,
     query: dryRunQuery,
     body: z.strictObject(selectionFields).refine(isOneSelection, oneSelection),
-    answers,
+    answers: changed,
     example: {
       body: { deviceIds: [exampleDevice.id] },
       answer: { matched: 1, changed: 1, devices: [named], skipped: [] },

@@ -121,7 +121,7 @@ const deviceColumns: readonly DeviceColumn[] = [
   { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
 ]
 
-const shownByDefault = ['name', 'status', 'signal', 'operator', 'near', 'tags', 'firmware', 'lastSeen']
+const shownByDefault = ['name', 'status', 'signal', 'operator', antennaKey, 'near', 'tags', 'firmware', 'lastSeen']
 
 /** The columns that the caller can read. */
 export const offeredColumns = (): DeviceColumn[] =>
