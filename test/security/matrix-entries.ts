@@ -132,13 +132,13 @@ export const entries: Record<string, Entry> = {
   },
   'POST /orgs/{orgId}/device-transfers': {
     // The other tests need the device.
-    query: () => 'dryRun=true',
+    query: () => '?dryRun=true',
     json: ({ deviceId, orgId }) => ({ deviceIds: [deviceId], toOrgId: orgId }),
     createsNothing: 'The devices are in the other organization after a repetition.',
   },
   'POST /orgs/{orgId}/device-deletions': {
     // The other tests need the device.
-    query: () => 'dryRun=true',
+    query: () => '?dryRun=true',
     json: ({ deviceId }) => ({ deviceIds: [deviceId] }),
     createsNothing: 'The devices are gone after a repetition.',
   },

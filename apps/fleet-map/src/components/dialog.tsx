@@ -116,15 +116,16 @@ const Footer = ({ submitLabel, danger, closeLabel, isDone, busy, isWarned, onClo
         Press Escape again to discard your changes.
       </p>
     ) : null}
-    {isDone && submitLabel !== undefined ? (
-      <button type="button" class="button" disabled={busy} onClick={() => void onSubmit()}>
-        {submitLabel}
-      </button>
-    ) : (
+    {isDone ? null : (
       <button type="button" class="button" onClick={onClose}>
         {closeLabel}
       </button>
     )}
+    {isDone && submitLabel !== undefined ? (
+      <button type="button" class="button" disabled={busy} onClick={() => void onSubmit()}>
+        {submitLabel}
+      </button>
+    ) : null}
     {isDone ? (
       <button type="submit" class="button primary">
         {closeLabel}
