@@ -47,20 +47,26 @@ function methodsOf(verb: string, path: string, operation: DocumentOperation, con
   const isForBrowsers = answer.json.length === 0 && answer.files.length === 0 && !answer.isMaybeEmpty
   if (isForBrowsers) return []
   const name = snakeCase(operation.operationId)
-  const downloadName = answer.json.length === 0 ? name : name.replace(/^get_/, 'download_')
+  const downloadName = answer.json.length === 0 ? name : name.replace(/^(get|list)_/, 'download_')
   return [
     ...(answer.files.length > 0 ? [downloadOf(downloadName, verb, path, operation, context)] : []),
     ...(answer.json.length > 0 || answer.files.length === 0 ? [readOf(name, verb, path, operation, context)] : []),
   ]
 }
 
+/** Values of `format` for which the response is JSON. */
+const jsonFormats: ReadonlySet<string> = new Set(['json', 'geojson'])
+
 function downloadOf(name: string, verb: string, path: string, operation: DocumentOperation, context: Context): Method {
-  const { json, files } = answerOf(operation)
+  const { json } = answerOf(operation)
   // With a JSON form, the format selects the file. A file has no pages of its own.
-  const formats = files.map((media) => media.replace(/^.*\/(?:x-)?/, ''))
   const adapted = argumentsOf(operation, context.choices).map((argument) =>
     json.length > 0 && argument.name === 'format'
-      ? { ...argument, type: choiceOf(formats), isRequired: true }
+      ? {
+          ...argument,
+          type: choiceOf(choicesIn(argument.type).filter((value) => !jsonFormats.has(value))),
+          isRequired: true,
+        }
       : argument,
   )
   const type = context.mode === 'sync' ? 'Download' : 'AsyncDownload'

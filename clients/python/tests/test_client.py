@@ -45,7 +45,7 @@ async def all_devices(fleet: AsyncRouterfleet) -> list[types.Device]:
     return [device async for device in fleet.list_devices(tag=["bus", "night"])]
 
 
-async def all_pages(fleet: AsyncRouterfleet) -> list[types.DevicePage]:
+async def all_pages(fleet: AsyncRouterfleet) -> list[types.ListedDevicePage]:
     return [page async for page in fleet.list_devices().pages()]
 
 

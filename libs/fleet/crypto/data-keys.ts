@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { notFound } from '#core/errors'
 import { type Keyring, open, seal, type WrappingKey } from '#fleet/crypto/keyring'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
@@ -12,7 +13,10 @@ type Row = { organization_id: string; key_id: string; wrapped_key: Buffer }
 
 const boundToOrganization = (organizationId: string) => ['data-key', organizationId]
 
-/** Returns the data key of an organization; creates and stores it, wrapped, when there is none. Throws when no key unwraps it. */
+/**
+ * Returns the data key of an organization; creates and stores it, wrapped, when there is none. Throws 404 for an unknown organization,
+ * and an Error when no key unwraps it.
+ */
 export async function dataKeyOf(connection: Queryable, keyring: Keyring, organizationId: string): Promise<DataKey> {
   const stored = await findRow(connection, organizationId)
   const row = stored ?? (await createRow(connection, keyring.current, organizationId))
@@ -35,12 +39,12 @@ async function createRow(connection: Queryable, wrapping: WrappingKey, organizat
   const wrapped = seal(wrapping.key, randomBytes(32), boundToOrganization(organizationId))
   // When two transactions create the key at the same time, both use the one that was stored first.
   await connection.query(
-    `INSERT INTO organization_data_key (organization_id, key_id, wrapped_key) VALUES ($1, $2, $3)
-     ON CONFLICT (organization_id) DO NOTHING`,
+    `INSERT INTO organization_data_key (organization_id, key_id, wrapped_key)
+     SELECT id, $2, $3 FROM organization WHERE id = $1 ON CONFLICT (organization_id) DO NOTHING`,
     [organizationId, wrapping.id, wrapped],
   )
   const row = await findRow(connection, organizationId)
-  if (!row) throw new Error('The data key was not inserted.')
+  if (!row) throw notFound('organization', organizationId)
   return row
 }
 

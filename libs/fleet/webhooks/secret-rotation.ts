@@ -1,4 +1,5 @@
 import { notFound } from '#core/errors'
+import { lockObject } from '#fleet/access/authorize-object'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
@@ -25,6 +26,7 @@ export const rotateWebhookSecret = (
 ): Promise<Webhook & { secret: string }> =>
   withObject(ctx, webhookAccess(reference), async (connection) => {
     const { organizationId, webhookId } = reference
+    await lockObject(connection, webhookAccess(reference))
     const secret = newWebhookSecret()
     const key = await dataKeyOf(connection, ctx.keyring, organizationId)
     const [webhook] = await queryEntities<Webhook>(

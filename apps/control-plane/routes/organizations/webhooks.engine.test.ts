@@ -138,6 +138,7 @@ describe('POST /orgs/:orgId/webhooks/:id/rotate-secret', () => {
     expect((await rotate(operator)).status).toBe(403)
     expect((await rotate(stranger.key)).status).toBe(404)
     expect((await rotate(stranger.key, `/orgs/${stranger.id}/webhooks/${path.split('/').at(-1)}`)).status).toBe(404)
+    expect((await rotate(api.platformKey, path.replace(id, randomUUID()))).status).toBe(404)
   })
 
   test('409 already_issued for a repeated Idempotency-Key', async () => {

@@ -2903,7 +2903,7 @@ class AsyncOperations(AsyncRequests):
         limit: int | None = None,
         step_seconds: int | None = None,
         cursor: str | None = None,
-        format: Literal["csv", "ndjson", "vnd.apache.parquet"],
+        format: Literal["csv", "ndjson", "parquet"],
     ) -> AsyncDownload:
         """Get the telemetry history of a device
 
@@ -3264,7 +3264,7 @@ class AsyncOperations(AsyncRequests):
         since_minutes: int | None = None,
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> AsyncDownload:
         """Get signal coverage by cell
 
@@ -3503,7 +3503,7 @@ class AsyncOperations(AsyncRequests):
         answer: types.RouteForecast = await self._json(Call("POST", "/fleet/forecast", json=body))
         return answer
 
-    def list_dwells(
+    def download_dwells(
         self,
         *,
         org_id: str | None = None,
@@ -3519,7 +3519,7 @@ class AsyncOperations(AsyncRequests):
         ongoing: bool | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> AsyncDownload:
         """List dwells
 
@@ -3617,7 +3617,7 @@ class AsyncOperations(AsyncRequests):
             },
         ))
 
-    def list_trips(
+    def download_trips(
         self,
         *,
         org_id: str | None = None,
@@ -3629,7 +3629,7 @@ class AsyncOperations(AsyncRequests):
         to: str | datetime | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> AsyncDownload:
         """List trips
 

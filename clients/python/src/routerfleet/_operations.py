@@ -2822,7 +2822,7 @@ class Operations(Requests):
         limit: int | None = None,
         step_seconds: int | None = None,
         cursor: str | None = None,
-        format: Literal["csv", "ndjson", "vnd.apache.parquet"],
+        format: Literal["csv", "ndjson", "parquet"],
     ) -> Download:
         """Get the telemetry history of a device
 
@@ -3183,7 +3183,7 @@ class Operations(Requests):
         since_minutes: int | None = None,
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> Download:
         """Get signal coverage by cell
 
@@ -3422,7 +3422,7 @@ class Operations(Requests):
         answer: types.RouteForecast = self._json(Call("POST", "/fleet/forecast", json=body))
         return answer
 
-    def list_dwells(
+    def download_dwells(
         self,
         *,
         org_id: str | None = None,
@@ -3438,7 +3438,7 @@ class Operations(Requests):
         ongoing: bool | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> Download:
         """List dwells
 
@@ -3536,7 +3536,7 @@ class Operations(Requests):
             },
         ))
 
-    def list_trips(
+    def download_trips(
         self,
         *,
         org_id: str | None = None,
@@ -3548,7 +3548,7 @@ class Operations(Requests):
         to: str | datetime | None = None,
         cursor: str | None = None,
         limit: int | None = None,
-        format: Literal["csv", "vnd.apache.parquet"],
+        format: Literal["csv", "parquet"],
     ) -> Download:
         """List trips
 
