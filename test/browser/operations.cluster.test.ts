@@ -110,7 +110,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await page.getByText('No device reported its last position inside this place').waitFor()
 
   await page.getByRole('link', { name: /^Alerts/ }).click()
-  await page.getByRole('link', { name: 'Create a rule' }).click()
+  await page.getByRole('link', { name: 'Rules', exact: true }).click()
   await page.getByRole('button', { name: 'New rule' }).click()
   const form = dialog(page, 'New rule')
   await form.getByLabel('Name').fill('Arrived at the port')

@@ -300,7 +300,7 @@ test('a person who signed in with a link exports 3,000 devices and a day of hist
     )
     .toBe(1_441)
   await page.getByRole('button', { name: 'Export history' }).click()
-  await page.getByLabel('File').selectOption('Parquet, for data tools and maps')
+  await page.getByRole('dialog').getByLabel('File').selectOption('Parquet, for data tools and maps')
   const downloading = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download' }).click()
   const parquet = await downloading
