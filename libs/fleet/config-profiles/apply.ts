@@ -1,10 +1,12 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
+import { holds } from '#fleet/access/principal'
+import { type PlannedDevice, plannedChanges } from '#fleet/config-profiles/planned-changes'
 import type { ProfileReference } from '#fleet/config-profiles/read'
 import { readNeededVariables } from '#fleet/config-profiles/variables/needed'
 import type { FleetContext } from '#fleet/context'
-import { createBatch, planBatch } from '#fleet/jobs/batches/create'
+import { createBatch, planJobs } from '#fleet/jobs/batches/create'
 import type { BatchPlan } from '#fleet/jobs/batches/plan'
 import type { Batch, BatchTarget } from '#fleet/jobs/batches/read'
 import type { NewJobDelivery } from '#fleet/jobs/model/good-moment'
@@ -27,9 +29,31 @@ type ProfileApplication = ProfileReference & {
 export const applyProfile = (ctx: FleetContext, application: ProfileApplication): Promise<Batch> =>
   withProfile(ctx, application, createBatch)
 
-/** Returns what `applyProfile` would create, and creates nothing. Throws the same errors. */
-export const planApplication = (ctx: FleetContext, application: ProfileApplication): Promise<BatchPlan> =>
-  withProfile(ctx, application, planBatch)
+/** `devices`: what changes on some of the devices, in the order of their ids; null for callers that may not read settings. */
+type ApplicationPlan = BatchPlan & { devices: PlannedDevice[] | null; nextAfter: string | null }
+
+/**
+ * Returns what `applyProfile` would create, and with `config:read` the settings that would change on at most `limit` devices behind
+ * `after`. Creates nothing. Throws the same errors.
+ */
+export const planApplication = (
+  ctx: FleetContext,
+  application: ProfileApplication,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<ApplicationPlan> =>
+  withProfile(ctx, application, async (bound, input) => {
+    const { organizationId, profile } = input
+    const mayRead = profile !== undefined && holds(ctx.principal, organizationId, 'config:read')
+    const page = { after, limit: mayRead ? limit + 1 : 0 }
+    const { plan, result } = await planJobs(bound, input, page, async (connection, jobs) => {
+      const shown = jobs.slice(0, limit)
+      if (!mayRead) return { devices: null, nextAfter: null }
+      const version = { organizationId, profileId: profile.id, version: profile.version }
+      const devices = await plannedChanges(ctx, connection, version, shown)
+      return { devices, nextAfter: jobs.length > limit ? (shown.at(-1)?.deviceId ?? null) : null }
+    })
+    return { ...plan, ...result }
+  })
 
 /** Calls a verb for jobs with the present version of a profile, which it locks against changes. */
 async function withProfile<Result>(

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { storeAppliedProfile } from '#fleet/config-profiles/applied'
+import { transaction } from '#postgres/pool'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { seedDevices } from '#test/seed-devices'
 
@@ -44,6 +46,47 @@ describe('POST /orgs/:orgId/configs/:profileId/apply', () => {
       answer.body.id,
     ])
     expect(rows).toEqual([{ profile_version: 1 }])
+  })
+
+  test('200 with dryRun says what changes on each device, in pages and without secrets', async () => {
+    const wifi = {
+      ssid: { $var: 'device.serial' },
+      password: 'correct horse',
+      channel: { $var: 'channel', default: 6 },
+    }
+    const { apply, seed, one, key, id } = await newProfile({ settings: { wifi } })
+    const deviceIds = await seed(3)
+    const [first = '', second = ''] = deviceIds
+    const set = { variables: { channel: 11 } }
+    expect((await api.call('PUT', `/devices/${second}/variables`, { token: key, json: set })).status).toBe(200)
+    const plan = (query: string, token = key) =>
+      api.call('POST', `${one}/apply?dryRun=true${query}`, { token, json: { deviceIds } })
+    const whole = (await plan('')).body
+    expect(whole).toMatchObject({ total: 3, nextCursor: null })
+    expect(whole.devices.map(({ deviceId }: { deviceId: string }) => deviceId)).toEqual([...deviceIds].sort())
+    const serial = (await api.call('GET', `/devices/${second}`, { token: key })).body.serial
+    expect(whole.devices.find(({ deviceId }: { deviceId: string }) => deviceId === second).differences).toEqual([
+      { path: '/wifi', desired: { channel: 11, ssid: serial }, reported: null },
+    ])
+    expect(JSON.stringify(whole)).not.toContain('correct horse')
+
+    const pages = [(await plan('&limit=2')).body]
+    pages.push((await plan(`&limit=2&cursor=${pages[0].nextCursor}`)).body)
+    expect(pages.flatMap(({ devices }) => devices)).toEqual(whole.devices)
+    expect(pages[1]).toMatchObject({ total: 3, nextCursor: null })
+
+    // What was applied last counts for devices that do not report.
+    const { body: batch } = await apply({ deviceIds: [first] })
+    const applied = { id: batch.jobs[0].id, organizationId: id, deviceId: first, batchId: batch.id }
+    await transaction(api.services.pool, (connection) => storeAppliedProfile(connection, applied))
+    await api.call('PATCH', one, { token: key, json: { settings: { wifi: { ...wifi, channel: 1 } } } })
+    const changed = (await plan('')).body.devices.find(({ deviceId }: { deviceId: string }) => deviceId === first)
+    expect(changed.differences).toEqual([{ path: '/wifi/channel', desired: 1, reported: 6 }])
+
+    const blind = await api.newKey([id], ['config:apply', 'device:read'])
+    expect((await plan('', blind)).body).toMatchObject({ total: 3, devices: null, nextCursor: null })
+    expect((await plan('&limit=101')).status).toBe(400)
+    expect((await plan('&cursor=other')).status).toBe(400)
   })
 
   test('202 for a group, skipping disabled devices and other models', async () => {

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { applyProfile, planApplication } from '#fleet/config-profiles/apply'
+import { applicationPlanSchema } from '#fleet/config-profiles/planned-changes'
 import { batchSchema } from '#fleet/jobs/batches/read'
 import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
+import { nextCursorOf, pageRequest } from '../../http/paging.ts'
 import { ok, type Route, route } from '../../http/route.ts'
-import { dryRunQuery } from '../../http/schemas.ts'
+import { dryRunQuery, pageQuery } from '../../http/schemas.ts'
 import { exampleDevice } from '../devices/device-schemas.ts'
 import { selectionFields, selectionOf, withLive } from '../devices/device-selection.ts'
-import { accepted, batchOptions, dryRunAnswer, onceUnlessDryRun } from '../jobs/batch-options.ts'
+import { accepted, batchOptions, onceUnlessDryRun } from '../jobs/batch-options.ts'
 
 const applyBody = z
   .strictObject({
@@ -23,6 +25,18 @@ const applyBody = z
     target: groupId === undefined ? selectionOf({ deviceIds, filter }) : { groupId },
   }))
 
+const maxPlanned = 100
+const planQuery = dryRunQuery.extend({
+  cursor: pageQuery.cursor.describe('With `dryRun`: the `nextCursor` of the previous page of `devices`.'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxPlanned)
+    .default(maxPlanned)
+    .describe('With `dryRun`: the number of `devices` whose changes are returned.'),
+})
+
 export const configApplyRoutes: Route[] = [
   route({
     method: 'post',
@@ -33,11 +47,11 @@ export const configApplyRoutes: Route[] = [
     tag: 'Config profiles',
     access: 'config:apply',
     params: z.object({ orgId: uuid(), profileId: uuid() }),
-    query: dryRunQuery,
+    query: planQuery,
     body: applyBody,
     idempotent: onceUnlessDryRun,
     answers: {
-      200: dryRunAnswer,
+      200: { description: 'With `dryRun=true`: what would be created and changed.', schema: applicationPlanSchema },
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
       ...limitReached('openBatches'),
@@ -47,7 +61,10 @@ export const configApplyRoutes: Route[] = [
       const { ctx, params, query, body } = input
       const target = await withLive(input, params.orgId, body.target)
       const application = { organizationId: params.orgId, profileId: params.profileId, ...body, target }
-      if (query.dryRun) return ok(await planApplication(ctx, application))
+      if (query.dryRun) {
+        const { nextAfter, ...plan } = await planApplication(ctx, application, pageRequest(input))
+        return ok({ ...plan, nextCursor: nextCursorOf(input, nextAfter) })
+      }
       return accepted(await applyProfile(ctx, application), params.orgId)
     },
   }),

@@ -1872,8 +1872,10 @@ class AsyncOperations(AsyncRequests):
         body: types.ApplyConfigProfileRequest,
         *,
         dry_run: Literal[True],
+        cursor: str | None = None,
+        limit: int | None = None,
         idempotency_key: str | None = None,
-    ) -> types.JobBatchPlan: ...
+    ) -> types.ConfigApplicationPlan: ...
     @overload
     async def apply_config_profile(
         self,
@@ -1882,6 +1884,8 @@ class AsyncOperations(AsyncRequests):
         body: types.ApplyConfigProfileRequest,
         *,
         dry_run: Literal[False] | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
         idempotency_key: str | None = None,
     ) -> types.JobBatch: ...
     async def apply_config_profile(
@@ -1891,6 +1895,8 @@ class AsyncOperations(AsyncRequests):
         body: types.ApplyConfigProfileRequest,
         *,
         dry_run: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
         idempotency_key: str | None = None,
     ) -> Any:
         """Apply a config profile to devices or to a group
@@ -1902,13 +1908,15 @@ class AsyncOperations(AsyncRequests):
 
         Args:
             dry_run: Checks everything, changes nothing, and returns 200 with what would happen.
+            cursor: With `dryRun`: the `nextCursor` of the previous page of `devices`.
+            limit: With `dryRun`: the number of `devices` whose changes are returned.
             idempotency_key: A repeated request with the same key returns the response of the first request. Keys
                 are kept for 24 hours.
         """
         return await self._json(Call(
             "POST",
             f"/orgs/{segment(org_id)}/configs/{segment(profile_id)}/apply",
-            query={"dryRun": dry_run},
+            query={"dryRun": dry_run, "cursor": cursor, "limit": limit},
             headers={"Idempotency-Key": idempotency_key},
             json=body,
         ))

@@ -1393,15 +1393,15 @@ class ApplyConfigProfileRequest(TypedDict):
     rollout: NotRequired["Rollout"]
 
 
-class JobBatchPlanTargetGroupId(TypedDict):
+class ConfigApplicationPlanTargetGroupId(TypedDict):
     groupId: str
 
 
-class JobBatchPlanTargetDeviceIds(TypedDict):
+class ConfigApplicationPlanTargetDeviceIds(TypedDict):
     deviceIds: list[str]
 
 
-class JobBatchPlanTargetFilterFilter(TypedDict):
+class ConfigApplicationPlanTargetFilterFilter(TypedDict):
     status: NotRequired["DeviceStatus"]
     q: NotRequired[str]
     tag: NotRequired[list[str]]
@@ -1418,24 +1418,24 @@ class JobBatchPlanTargetFilterFilter(TypedDict):
     modems: NotRequired[Literal["several", "withoutService"]]
 
 
-class JobBatchPlanTargetFilter(TypedDict):
-    filter: "JobBatchPlanTargetFilterFilter"
+class ConfigApplicationPlanTargetFilter(TypedDict):
+    filter: "ConfigApplicationPlanTargetFilterFilter"
 
 
-JobBatchPlanTarget: TypeAlias = (
-    "JobBatchPlanTargetGroupId | "
-    "JobBatchPlanTargetDeviceIds | "
-    "JobBatchPlanTargetFilter"
+ConfigApplicationPlanTarget: TypeAlias = (
+    "ConfigApplicationPlanTargetGroupId | "
+    "ConfigApplicationPlanTargetDeviceIds | "
+    "ConfigApplicationPlanTargetFilter"
 )
 
 
-class JobBatchPlanProfile(TypedDict):
+class ConfigApplicationPlanProfile(TypedDict):
     id: str
     version: int
     name: str | None
 
 
-class JobBatchPlanSkippedItem(TypedDict):
+class ConfigApplicationPlanSkippedItem(TypedDict):
     deviceId: str
     reason: str
     """`device_disabled`, `model_mismatch`, `missing_variable` or `settings_too_large`."""
@@ -1443,7 +1443,7 @@ class JobBatchPlanSkippedItem(TypedDict):
     """The variables without a value, for `missing_variable`."""
 
 
-class JobBatchPlanStage(TypedDict):
+class ConfigApplicationPlanStage(TypedDict):
     devices: int
     earliestAt: str
     """When the stage starts at the earliest: the stages before it end at once. With `confirmStages`, an operator
@@ -1451,12 +1451,12 @@ class JobBatchPlanStage(TypedDict):
     """
 
 
-class JobBatchPlan(TypedDict):
+class ConfigApplicationPlan(TypedDict):
     kind: "JobKind"
-    target: "JobBatchPlanTarget"
+    target: "ConfigApplicationPlanTarget"
     targetName: str | None
     """The name of the group at the time of creation; null for devices."""
-    profile: "JobBatchPlanProfile | None"
+    profile: "ConfigApplicationPlanProfile | None"
     """The profile that an `apply_config` batch applies, with its name at the time of creation."""
     parameters: dict[str, Any]
     """Redacted: a download URL has no query."""
@@ -1466,12 +1466,16 @@ class JobBatchPlan(TypedDict):
     """The good moment that the jobs wait for; null: they do not wait."""
     total: int
     """Number of jobs, without skipped devices."""
-    skipped: "list[JobBatchPlanSkippedItem]"
+    skipped: "list[ConfigApplicationPlanSkippedItem]"
     dryRun: Literal[True]
     skippedReasons: dict[str, int]
     """The number of skipped devices by reason."""
-    stages: "list[JobBatchPlanStage]"
+    stages: "list[ConfigApplicationPlanStage]"
     """One stage if the rollout has none; none without jobs."""
+    devices: "list[PlannedDevice] | None"
+    """The settings that change on the first devices that get a job, by their ids. Null without `config:read`."""
+    nextCursor: str | None
+    """For further `devices`."""
 
 
 class JobDelivery(TypedDict):
@@ -1483,6 +1487,23 @@ class JobDelivery(TypedDict):
     latestAt: str | None
     atLatest: Literal["deliver", "expire"] | None
     """Null without `latestAt`."""
+
+
+class PlannedDeviceDifference(TypedDict):
+    path: str
+    """A JSON pointer in the settings."""
+    desired: Any
+    """What the job sends; null if the profile does not set it."""
+    reported: Any
+    """What the device runs: what it reported or, without a report, what was applied last. Null if it does not have it.
+    """
+
+
+class PlannedDevice(TypedDict):
+    deviceId: str
+    name: str
+    differences: "list[PlannedDeviceDifference]"
+    """At most 100, without secrets."""
 
 
 # Later versions can add values: accept values that you do not know.
@@ -1740,6 +1761,87 @@ CreateJobBatchRequest: TypeAlias = (
     "CreateJobBatchRequestCollectDiagnostics | "
     "CreateJobBatchRequestSpeedTest"
 )
+
+
+class JobBatchPlanTargetGroupId(TypedDict):
+    groupId: str
+
+
+class JobBatchPlanTargetDeviceIds(TypedDict):
+    deviceIds: list[str]
+
+
+class JobBatchPlanTargetFilterFilter(TypedDict):
+    status: NotRequired["DeviceStatus"]
+    q: NotRequired[str]
+    tag: NotRequired[list[str]]
+    placeId: NotRequired[str]
+    configState: NotRequired[Literal["inSync", "pending", "differs", "unknown"]]
+    groupId: NotRequired[str]
+    firmware: NotRequired[str]
+    bbox: NotRequired[list[float]]
+    seenWithinMinutes: NotRequired[int]
+    silentForMinutes: NotRequired[int]
+    signal: NotRequired[list[str]]
+    rat: NotRequired[str]
+    plmn: NotRequired[str]
+    modems: NotRequired[Literal["several", "withoutService"]]
+
+
+class JobBatchPlanTargetFilter(TypedDict):
+    filter: "JobBatchPlanTargetFilterFilter"
+
+
+JobBatchPlanTarget: TypeAlias = (
+    "JobBatchPlanTargetGroupId | "
+    "JobBatchPlanTargetDeviceIds | "
+    "JobBatchPlanTargetFilter"
+)
+
+
+class JobBatchPlanProfile(TypedDict):
+    id: str
+    version: int
+    name: str | None
+
+
+class JobBatchPlanSkippedItem(TypedDict):
+    deviceId: str
+    reason: str
+    """`device_disabled`, `model_mismatch`, `missing_variable` or `settings_too_large`."""
+    variables: NotRequired[list[str]]
+    """The variables without a value, for `missing_variable`."""
+
+
+class JobBatchPlanStage(TypedDict):
+    devices: int
+    earliestAt: str
+    """When the stage starts at the earliest: the stages before it end at once. With `confirmStages`, an operator
+    starts it.
+    """
+
+
+class JobBatchPlan(TypedDict):
+    kind: "JobKind"
+    target: "JobBatchPlanTarget"
+    targetName: str | None
+    """The name of the group at the time of creation; null for devices."""
+    profile: "JobBatchPlanProfile | None"
+    """The profile that an `apply_config` batch applies, with its name at the time of creation."""
+    parameters: dict[str, Any]
+    """Redacted: a download URL has no query."""
+    schedule: "Schedule | None"
+    rollout: "Rollout | None"
+    delivery: "JobDelivery | None"
+    """The good moment that the jobs wait for; null: they do not wait."""
+    total: int
+    """Number of jobs, without skipped devices."""
+    skipped: "list[JobBatchPlanSkippedItem]"
+    dryRun: Literal[True]
+    skippedReasons: dict[str, int]
+    """The number of skipped devices by reason."""
+    stages: "list[JobBatchPlanStage]"
+    """One stage if the rollout has none; none without jobs."""
 
 
 class CreateGroupJobsRequestReboot(TypedDict):

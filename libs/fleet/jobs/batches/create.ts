@@ -3,6 +3,7 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditObject } from '#fleet/audit/record'
 import { type VariableParameters, variableCtes, variablesReasonSql } from '#fleet/config-profiles/variables/resolve'
+import type { StoredVariables } from '#fleet/config-profiles/variables/snapshot'
 import type { FleetContext } from '#fleet/context'
 import { type Matching, matchingDevices } from '#fleet/devices/matching'
 import { unknownDevices } from '#fleet/devices/require-devices'
@@ -75,15 +76,31 @@ export const createBatch = (ctx: FleetContext, input: BatchInput): Promise<Batch
   })
 
 /** Returns what `createBatch` would create, and creates nothing. Requires the same scopes and throws the same errors. */
-export const planBatch = (ctx: FleetContext, input: BatchInput): Promise<BatchPlan> =>
+export const planBatch = async (ctx: FleetContext, input: BatchInput): Promise<BatchPlan> =>
+  (await planJobs(ctx, input, { after: undefined, limit: 0 }, async () => undefined)).plan
+
+/** A device that would get a job, with the values of its variables as the job would store them. */
+export type PlannedJob = { deviceId: string; name: string; variables: StoredVariables | null }
+
+/** Devices behind `after`, in the order of their ids. */
+type PlannedPage = { after: string | undefined; limit: number }
+
+/** Like `planBatch`, with the result of `work` on some of the jobs. */
+export const planJobs = <Result>(
+  ctx: FleetContext,
+  input: BatchInput,
+  page: PlannedPage,
+  work: (connection: Connection, jobs: readonly PlannedJob[]) => Promise<Result>,
+): Promise<{ plan: BatchPlan; result: Result }> =>
   inBatchTransaction(ctx, input, async (connection, contents) => {
     const { organizationId } = input
+    const counted = await countJobs(connection, input, contents, page)
     const batch = await undone(connection, async () => {
-      const inserted = await insertBatch(ctx, connection, input, contents, countJobs)
+      const inserted = await insertBatch(ctx, connection, input, contents, async () => counted)
       if (inserted.total > 0) await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
       return inserted
     })
-    return planOf(batch, ctx.clock())
+    return { plan: planOf(batch, ctx.clock()), result: await work(connection, counted.jobs) }
   })
 
 /** What a batch is for. */
@@ -223,12 +240,24 @@ const snapshotSql = `SELECT (SELECT count(*)::int FROM member WHERE reason IS NU
 
 const memberValues = ({ values }: Members, { models, variables }: Content) => ({ ...values, models, ...variables })
 
-/** Counts the jobs that `insertJobs` would insert. */
-const countJobs: typeof insertJobs = (_ctx, connection, { organizationId }, { members, content }) =>
-  queryEntity<Snapshot>(connection, `WITH ${memberCte(members, content)} ${snapshotSql}`, {
-    ...memberValues(members, content),
-    organizationId,
-  })
+/** Counts the jobs that `insertJobs` would insert, and reads a page of them. */
+const countJobs = (
+  connection: Connection,
+  { organizationId }: BatchInput,
+  { members, content }: Contents,
+  { after, limit }: PlannedPage,
+): Promise<Snapshot & { jobs: PlannedJob[] }> =>
+  queryEntity(
+    connection,
+    `WITH ${memberCte(members, content)}, page AS (
+       SELECT id, variables FROM member WHERE reason IS NULL AND ($after::uuid IS NULL OR id > $after::uuid)
+       ORDER BY id LIMIT $limit
+     )
+     ${snapshotSql},
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', p.id, 'name', d.name, 'variables', p.variables) ORDER BY p.id), '[]')
+        FROM page p JOIN device d ON d.organization_id = $organizationId AND d.id = p.id) AS jobs`,
+    { ...memberValues(members, content), organizationId, after: after ?? null, limit },
+  )
 
 async function insertJobs(
   ctx: FleetContext,

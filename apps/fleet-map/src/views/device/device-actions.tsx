@@ -6,7 +6,6 @@ import { Icon } from '../../components/icon.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { PlannedBatch } from '../jobs/planned-batch.tsx'
-import { PlannedChanges } from '../jobs/planned-changes.tsx'
 
 /** Creates a reboot job for one device. */
 export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: () => void }) => (
@@ -68,14 +67,7 @@ function PlannedApplication({ device: { id, organizationId }, profileId }: { dev
   const plan = useResource(`application of ${profileId} to ${id}`, (signal) =>
     dryRun(`/orgs/${organizationId}/configs/${profileId}/apply`, { body: { deviceIds: [id] }, signal }),
   )
-  return (
-    <>
-      <PlannedBatch plan={plan} />
-      {plan.value && plan.value.total > 0 ? (
-        <PlannedChanges org={organizationId} deviceId={id} profileId={profileId} />
-      ) : null}
-    </>
-  )
+  return <PlannedBatch plan={plan} />
 }
 
 type ConfirmDisableProps = { device: Device; onClose: () => void; onChanged: () => void }

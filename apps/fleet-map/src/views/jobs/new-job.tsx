@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, all, dryRun, post } from '../../api/client.ts'
-import type { ConfigProfile, FirmwareImage, JobBatchPlan } from '../../api/schemas.ts'
+import type { ConfigApplicationPlan, ConfigProfile, FirmwareImage, JobBatchPlan } from '../../api/schemas.ts'
 import { CheckedForm, useChecked } from '../../components/checked-form.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { faultAt } from '../../components/field-errors.ts'
@@ -13,7 +13,6 @@ import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { anyMoment, DeliveryFields, deliveryOf, type GoodMoment } from './delivery-fields.tsx'
 import css from './jobs.module.css'
 import { PlannedBatch } from './planned-batch.tsx'
-import { PlannedChanges } from './planned-changes.tsx'
 import { allAtOnce, type Pace, RolloutFields, rolloutOf } from './rollout-fields.tsx'
 import { atOnce, ScheduleFields, scheduleOf, type Timing } from './schedule-fields.tsx'
 import { type Target, TargetFields, useTarget } from './target-fields.tsx'
@@ -231,14 +230,10 @@ function Confirmation({
       onRefused(failure)
     }
   }
-  const onlyDevice = onlyDeviceOf(request)
   const begins = isLater ? 'It begins at the chosen time.' : waits ? '' : 'It begins at once.'
   return (
     <Dialog title={title} submitLabel={submitLabel} onClose={onClose} onSubmit={confirm}>
       <PlannedBatch plan={plan} />
-      {request.profileId !== undefined && onlyDevice !== undefined ? (
-        <PlannedChanges org={request.org} deviceId={onlyDevice} profileId={request.profileId} />
-      ) : null}
       <p>
         {begins} {waits ? 'Each router takes its job at a good moment.' : ''} Routers that are offline receive it when
         they connect, until the job expires.
@@ -350,9 +345,6 @@ const isPlain = (batch: NewBatch): batch is NewBatch & { kind: Exclude<Kind, 'ap
   batch.kind !== 'apply_config'
 
 /** The device of a batch for one device. */
-const onlyDeviceOf = ({ options }: NewBatch): string | undefined =>
-  'deviceIds' in options && options.deviceIds?.length === 1 ? options.deviceIds[0] : undefined
-
 /** Creates a batch and returns its id. */
 async function createJob(batch: NewBatch): Promise<string> {
   const { org, profileId = '', options } = batch
@@ -361,7 +353,7 @@ async function createJob(batch: NewBatch): Promise<string> {
 }
 
 /** What `createJob` would create. */
-function planJob(batch: NewBatch, signal: AbortSignal): Promise<JobBatchPlan> {
+function planJob(batch: NewBatch, signal: AbortSignal): Promise<JobBatchPlan | ConfigApplicationPlan> {
   const { org, profileId = '', options } = batch
   if (isPlain(batch)) return dryRun(`/orgs/${org}/job-batches`, { body: jobOf(batch), signal })
   return dryRun(`/orgs/${org}/configs/${profileId}/apply`, { body: options, signal })

@@ -1,13 +1,17 @@
-import type { JobBatchPlan } from '../../api/schemas.ts'
+import type { ConfigApplicationPlan, JobBatchPlan } from '../../api/schemas.ts'
 import { count, moment, plural } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
 import { skipReason } from './batch-words.ts'
+import { PlannedChanges } from './planned-changes.tsx'
 
 const isLater = (stage: JobBatchPlan['stages'][number] | undefined): stage is JobBatchPlan['stages'][number] =>
   stage !== undefined && Date.parse(stage.earliestAt) > Date.now() + 60_000
 
-/** What a new batch will do, before it is created: its devices, the skipped ones, and the stages with their earliest times. */
-export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBatchPlan> }) {
+/**
+ * What a new batch will do, before it is created: its devices, the skipped ones, the stages with their earliest times, and the settings
+ * that change.
+ */
+export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBatchPlan | ConfigApplicationPlan> }) {
   if (error) return <p class="notice">{error.message}</p>
   if (!value) return <p class="label">Checking …</p>
   const { total, skipped, skippedReasons, stages } = value
@@ -31,6 +35,7 @@ export function PlannedBatch({ plan: { value, error } }: { plan: Resource<JobBat
         </ol>
       ) : null}
       {stages.length === 1 && isLater(stages[0]) ? <p>Not before {moment(stages[0].earliestAt)}.</p> : null}
+      {'devices' in value ? <PlannedChanges plan={value} /> : null}
     </>
   )
 }

@@ -1,60 +1,80 @@
-import { get } from '../../api/client.ts'
-import type { DeviceConfig } from '../../api/schemas.ts'
+import type { ConfigApplicationPlan, PlannedDevice } from '../../api/schemas.ts'
 import { plural } from '../../components/format.ts'
-import { useResource } from '../../components/resource.ts'
 import { type Column, Table } from '../../components/table.tsx'
-import { isObject } from '../../state/profile-settings.ts'
-import { holds } from '../../state/session.ts'
-import { diffSettings, type SettingChange } from '../../state/settings-diff.ts'
 
-type PlannedChangesProps = { org: string; deviceId: string; profileId: string }
+const shownSettings = 20
+const shownDevices = 10
+const shownPaths = 3
 
-/** Which settings of a device a profile will change, for readers who may see settings. */
-export const PlannedChanges = (props: PlannedChangesProps) =>
-  holds(props.org, 'config:read') ? <Changes {...props} /> : null
-
-const shownChanges = 20
-
-function Changes({ deviceId, profileId }: PlannedChangesProps) {
-  const config = useResource(`changes of ${deviceId} by ${profileId}`, (signal) =>
-    get(`/devices/${deviceId}/config`, { signal, query: { profileId } }),
+/** Which settings the application of a profile will change. Secrets are not compared. */
+export function PlannedChanges({ plan: { devices, total } }: { plan: ConfigApplicationPlan }) {
+  // Null for readers who may not see settings.
+  if (devices === null || devices.length === 0) return null
+  const [only] = devices
+  if (total === 1 && only) return <Settings device={only} />
+  const changing = devices.filter(({ differences }) => differences.length > 0)
+  if (changing.length === 0 && devices.length === total)
+    return <p>The settings of the devices stay as they are, apart from secrets.</p>
+  const rest = total - Math.min(devices.length, shownDevices)
+  return (
+    <>
+      <Table
+        caption="What changes on the devices"
+        columns={deviceColumns}
+        rows={devices.slice(0, shownDevices)}
+        keyOf={({ deviceId }) => deviceId}
+      />
+      {rest > 0 ? <p class="label">and {plural(rest, 'further device')}</p> : null}
+    </>
   )
-  if (!config.value) return null
-  const changes = changesOf(config.value)
-  if (changes.length === 0) return <p>The settings of the device stay as they are, apart from secrets.</p>
+}
+
+function Settings({ device: { differences } }: { device: PlannedDevice }) {
+  if (differences.length === 0) return <p>The settings of the device stay as they are, apart from secrets.</p>
   return (
     <>
       <Table
         caption="What changes on the device"
-        columns={columns}
-        rows={changes.slice(0, shownChanges)}
+        columns={settingColumns}
+        rows={differences.slice(0, shownSettings)}
         keyOf={({ path }) => path}
       />
-      {changes.length > shownChanges ? (
-        <p class="label">and {plural(changes.length - shownChanges, 'further setting')}</p>
+      {differences.length > shownSettings ? (
+        <p class="label">and {plural(differences.length - shownSettings, 'further setting')}</p>
       ) : null}
     </>
   )
 }
 
-/** Between what the device runs, as far as it is known, and what it will receive. Secrets are not compared. */
-function changesOf({ settings, desired, reported }: DeviceConfig): SettingChange[] {
-  const present = reported?.settings ?? desired?.settings ?? {}
-  return diffSettings(present, withoutSecrets(settings ?? {}))
-}
+/** A JSON pointer as people write a path. */
+const pathText = (pointer: string): string =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.')
 
-const withoutSecrets = (settings: { [key: string]: unknown }): { [key: string]: unknown } =>
-  Object.fromEntries(
-    Object.entries(settings)
-      .filter(([, value]) => !(isObject(value) && '$secret' in value))
-      .map(([name, value]) => [name, isObject(value) ? withoutSecrets(value) : value]),
+const shown = (value: unknown) =>
+  value === null || value === undefined ? (
+    <span class="label">None</span>
+  ) : (
+    <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>
   )
 
-const shown = (value: string | undefined) =>
-  value === undefined ? <span class="label">None</span> : <code>{value}</code>
-
-const columns: Column<SettingChange>[] = [
-  { title: 'Setting', cell: ({ path }) => <code>{path}</code> },
-  { title: 'Now', cell: ({ before }) => shown(before) },
-  { title: 'After', cell: ({ after }) => shown(after) },
+const settingColumns: Column<PlannedDevice['differences'][number]>[] = [
+  { title: 'Setting', cell: ({ path }) => <code>{pathText(path)}</code> },
+  { title: 'Now', cell: ({ reported }) => shown(reported) },
+  { title: 'After', cell: ({ desired }) => shown(desired) },
 ]
+
+const deviceColumns: Column<PlannedDevice>[] = [
+  { title: 'Device', cell: ({ name }) => name },
+  { title: 'Settings that change', cell: ({ differences }) => changedText(differences) },
+]
+
+function changedText(differences: PlannedDevice['differences']): string {
+  if (differences.length === 0) return 'None, apart from secrets'
+  const paths = differences.slice(0, shownPaths).map(({ path }) => pathText(path))
+  const rest = differences.length - paths.length
+  return rest > 0 ? `${paths.join(', ')} and ${rest} more` : paths.join(', ')
+}

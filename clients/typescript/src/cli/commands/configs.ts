@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { components } from '../../openapi.ts'
 import { allOf } from '../all-of.ts'
 import { type DeliveryOptions, deliveryOf, withDelivery } from '../delivery.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
@@ -92,6 +93,16 @@ async function printState(reference: string, _options: object, command: Command)
   })
 }
 
+type ApplicationPlan = components['schemas']['ConfigApplicationPlan']
+
+/** The settings that change, of the first devices of a plan. */
+function changesText({ devices }: ApplicationPlan): string[] {
+  const rows = (devices ?? []).flatMap(({ name, differences }) =>
+    differences.map(({ path, desired, reported }) => [name, path, JSON.stringify(reported), JSON.stringify(desired)]),
+  )
+  return rows.length > 0 ? [table(['DEVICE', 'SETTING', 'NOW', 'AFTER'], rows)] : []
+}
+
 type ApplyOptions = DeliveryOptions & { group?: string; device?: string[]; dryRun?: boolean; watch?: boolean }
 
 async function applyProfile(profileId: string, options: ApplyOptions, command: Command) {
@@ -107,7 +118,7 @@ async function applyProfile(profileId: string, options: ApplyOptions, command: C
   const body = { ...(group === undefined ? { deviceIds } : { groupId: group }), ...delivery }
   if (dryRun) {
     const plan = await session.client.dryRun('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
-    return session.print(plan, () => planText(plan))
+    return session.print(plan, () => [planText(plan), ...changesText(plan)].join('\n'))
   }
   const batch = await session.client.post('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
   if (watch) await watchBatch(session, batch.id)
