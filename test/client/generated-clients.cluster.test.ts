@@ -135,6 +135,7 @@ func check(err error) {
 test('oapi-codegen generates a client that compiles and reads devices and positions', async ({ skip }) => {
   if (!oapiCodegen || !go) return skip('oapi-codegen or Go is not installed (.ci/run installs oapi-codegen)')
   const module = join(folder, 'read')
+  await rm(module, { recursive: true, force: true })
   await outputOf('mkdir', ['-p', join(module, 'fleet')], folder)
   const options = ['-generate', 'models,client', '-package', 'fleet', '-o', join(module, 'fleet/fleet.go')]
   await outputOf(oapiCodegen, [...options, 'openapi.json'], folder)

@@ -12,22 +12,20 @@ import { queryEntities, queryEntity } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
 /** The delivery of one event to one webhook. `attempts` counts those that were started. */
-export const deliverySchema = z
-  .object({
-    id: uuid(),
-    eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
-    type: z.string().describe('The event type, or `webhook.test`.'),
-    data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
-    status: z.enum(['delivered', 'pending', 'failed']).describe('`failed`: there is no further attempt.'),
-    attempts: z.int(),
-    lastError: z.string().nullable(),
-    createdAt: instantOut(),
-    deliveredAt: instantOut().nullable(),
-    nextAttemptAt: instantOut().nullable().describe('Null unless the delivery is pending.'),
-  })
-  .meta({ id: 'WebhookDelivery' })
+export const deliverySchema = z.object({
+  id: uuid(),
+  eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
+  type: z.string().describe('The event type, or `webhook.test`.'),
+  data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
+  status: z.enum(['delivered', 'pending', 'failed']).describe('`failed`: there is no further attempt.'),
+  attempts: z.int(),
+  lastError: z.string().nullable(),
+  createdAt: instantOut(),
+  deliveredAt: instantOut().nullable(),
+  nextAttemptAt: instantOut().nullable().describe('Null unless the delivery is pending.'),
+})
 
-type WebhookDelivery = z.infer<typeof deliverySchema>
+export type WebhookDelivery = z.infer<typeof deliverySchema>
 
 const columns = `id, event_id AS "eventId", type, payload AS data,
   CASE WHEN delivered_at IS NOT NULL THEN 'delivered' WHEN failed_at IS NOT NULL THEN 'failed' ELSE 'pending' END AS status, attempt AS attempts,

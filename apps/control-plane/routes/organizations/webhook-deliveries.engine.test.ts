@@ -60,6 +60,8 @@ describe('POST /orgs/:orgId/webhooks/:id/test', () => {
     const { id, key, path, webhookId } = await newWebhook()
     const sent = await api.call('POST', `${path}/test`, { token: key })
     expect(sent).toMatchObject({ status: 202, body: { type: 'webhook.test', data: { webhookId }, status: 'pending' } })
+    const event = { type: 'webhook.test', timestamp: sent.body.createdAt, organizationId: id, data: { webhookId } }
+    expect(sent.body.event).toEqual(event)
     const { body } = await api.call('GET', `${path}/deliveries`, { token: key })
     expect(body.items).toEqual([sent.body])
     const audit = await api.call('GET', `/orgs/${id}/audit?action=webhook.tested`, { token: key })

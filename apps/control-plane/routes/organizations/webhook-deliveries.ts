@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { deliverySchema, listDeliveries, redeliver, sendTestEvent } from '#fleet/webhooks/deliveries'
+import {
+  deliverySchema,
+  listDeliveries,
+  redeliver,
+  sendTestEvent,
+  type WebhookDelivery,
+} from '#fleet/webhooks/deliveries'
+import { webhookBodies } from '../../http/openapi-webhooks.ts'
 import { paged } from '../../http/paging.ts'
 import { type Route, route } from '../../http/route.ts'
 import { pageOf, pageQuery } from '../../http/schemas.ts'
@@ -8,7 +15,16 @@ import { pageOf, pageQuery } from '../../http/schemas.ts'
 const tag = 'Webhooks'
 
 const webhookParams = z.object({ orgId: uuid(), id: uuid() })
-const queued = { 202: { description: 'The delivery, which is sent within seconds.', schema: deliverySchema } }
+const sentDelivery = deliverySchema
+  .extend({ event: z.union(webhookBodies.map(({ body }) => body)).describe('The body, as it is sent.') })
+  .meta({ id: 'WebhookDelivery' })
+
+const withEvent = (organizationId: string, delivery: WebhookDelivery) => {
+  const { type, createdAt: timestamp, data } = delivery
+  return { ...delivery, event: { type, timestamp, organizationId, data } }
+}
+
+const queued = { 202: { description: 'The delivery, which is sent within seconds.', schema: sentDelivery } }
 const disabled = {
   409: {
     description:
@@ -27,11 +43,13 @@ export const webhookDeliveryRoutes: Route[] = [
     access: 'webhook:manage',
     params: webhookParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Deliveries, newest first.', schema: pageOf(deliverySchema) } },
+    answers: { 200: { description: 'Deliveries, newest first.', schema: pageOf(sentDelivery) } },
     handle: (input) =>
-      paged(input, (page) =>
-        listDeliveries(input.ctx, { organizationId: input.params.orgId, webhookId: input.params.id, page }),
-      ),
+      paged(input, async (page) => {
+        const { orgId: organizationId, id: webhookId } = input.params
+        const { items, nextAfter } = await listDeliveries(input.ctx, { organizationId, webhookId, page })
+        return { items: items.map((delivery) => withEvent(organizationId, delivery)), nextAfter }
+      }),
   }),
   route({
     method: 'post',
@@ -45,7 +63,7 @@ export const webhookDeliveryRoutes: Route[] = [
     answers: { ...queued, ...disabled },
     handle: async ({ ctx, params }) => ({
       status: 202,
-      body: await sendTestEvent(ctx, { organizationId: params.orgId, webhookId: params.id }),
+      body: withEvent(params.orgId, await sendTestEvent(ctx, { organizationId: params.orgId, webhookId: params.id })),
     }),
   }),
   route({
@@ -60,7 +78,10 @@ export const webhookDeliveryRoutes: Route[] = [
     answers: { ...queued, ...disabled },
     handle: async ({ ctx, params }) => ({
       status: 202,
-      body: await redeliver(ctx, { organizationId: params.orgId, webhookId: params.id, deliveryId: params.deliveryId }),
+      body: withEvent(
+        params.orgId,
+        await redeliver(ctx, { organizationId: params.orgId, webhookId: params.id, deliveryId: params.deliveryId }),
+      ),
     }),
   }),
 ]

@@ -2757,6 +2757,301 @@ class WebhookDelivery(TypedDict):
     deliveredAt: str | None
     nextAttemptAt: str | None
     """Null unless the delivery is pending."""
+    event: "DeviceStatusChangedEvent | DeviceCreatedEvent | DeviceDeletedEvent | DeviceTransferredEvent | JobFinishedEvent | JobBatchFinishedEvent | DwellStartedEvent | DwellEndedEvent | QuotaReachedEvent | AlertOpenedEvent | AlertClosedEvent | WebhookTestEvent"
+    """The body, as it is sent."""
+
+
+# The status of a device changed, automatically or by a request.
+DeviceStatusChangedEventData = TypedDict(
+    "DeviceStatusChangedEventData",
+    {
+        "deviceId": str,
+        "from": "DeviceStatus",
+        "to": "DeviceStatus",
+        "reason": str,
+    },
+)
+
+
+class DeviceStatusChangedEvent(TypedDict):
+    """The status of a device changed, automatically or by a request."""
+
+    type: Literal["device.status_changed"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceStatusChangedEventData"
+
+
+class DeviceCreatedEventData(TypedDict):
+    """A device was created."""
+
+    deviceId: str
+    serial: str
+    name: str
+    model: str
+
+
+class DeviceCreatedEvent(TypedDict):
+    """A device was created."""
+
+    type: Literal["device.created"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceCreatedEventData"
+
+
+class DeviceDeletedEventData(TypedDict):
+    """A device was deleted."""
+
+    deviceId: str
+    serial: str
+    name: str
+
+
+class DeviceDeletedEvent(TypedDict):
+    """A device was deleted."""
+
+    type: Literal["device.deleted"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceDeletedEventData"
+
+
+class DeviceTransferredEventData(TypedDict):
+    """A device moved to another organization. Both organizations receive the event."""
+
+    deviceId: str
+    serial: str
+    fromOrganizationId: str
+    toOrganizationId: str
+    reason: str | None
+
+
+class DeviceTransferredEvent(TypedDict):
+    """A device moved to another organization. Both organizations receive the event."""
+
+    type: Literal["device.transferred"]
+    timestamp: str
+    organizationId: str
+    data: "DeviceTransferredEventData"
+
+
+class JobFinishedEventData(TypedDict):
+    """A job reached its final status."""
+
+    jobId: str
+    batchId: str | None
+    deviceId: str
+    kind: "JobKind"
+    status: "JobStatus"
+    attempt: int
+
+
+class JobFinishedEvent(TypedDict):
+    """A job reached its final status."""
+
+    type: Literal["job.finished"]
+    timestamp: str
+    organizationId: str
+    data: "JobFinishedEventData"
+
+
+class JobBatchFinishedEventDataCounts(TypedDict):
+    queued: int
+    dispatched: int
+    inProgress: int
+    succeeded: int
+    failed: int
+    timedOut: int
+    cancelled: int
+    expired: int
+    rejected: int
+
+
+class JobBatchFinishedEventData(TypedDict):
+    """The last job of a batch reached its final status."""
+
+    batchId: str
+    kind: "JobKind"
+    status: Literal["finished", "cancelled"]
+    total: int
+    counts: "JobBatchFinishedEventDataCounts"
+
+
+class JobBatchFinishedEvent(TypedDict):
+    """The last job of a batch reached its final status."""
+
+    type: Literal["job_batch.finished"]
+    timestamp: str
+    organizationId: str
+    data: "JobBatchFinishedEventData"
+
+
+class DwellStartedEventData(TypedDict):
+    """A dwell was detected, some minutes after the device arrived."""
+
+    deviceId: str
+    dwellId: str
+    arrivedAt: str
+    lat: float
+    lon: float
+    radiusM: float
+
+
+class DwellStartedEvent(TypedDict):
+    """A dwell was detected, some minutes after the device arrived."""
+
+    type: Literal["dwell.started"]
+    timestamp: str
+    organizationId: str
+    data: "DwellStartedEventData"
+
+
+class DwellEndedEventData(TypedDict):
+    """The device left a dwell."""
+
+    deviceId: str
+    dwellId: str
+    arrivedAt: str
+    lat: float
+    lon: float
+    radiusM: float
+    departedAt: str | None
+    """Null if late reports revoked the dwell."""
+
+
+class DwellEndedEvent(TypedDict):
+    """The device left a dwell."""
+
+    type: Literal["dwell.ended"]
+    timestamp: str
+    organizationId: str
+    data: "DwellEndedEventData"
+
+
+class QuotaReachedEventData(TypedDict):
+    """The organization reached its device quota."""
+
+    limit: int
+    used: int
+
+
+class QuotaReachedEvent(TypedDict):
+    """The organization reached its device quota."""
+
+    type: Literal["quota.reached"]
+    timestamp: str
+    organizationId: str
+    data: "QuotaReachedEventData"
+
+
+class AlertOpenedEventData(TypedDict):
+    """An alert opened."""
+
+    ruleId: str
+    """The rule. It can have been deleted since."""
+    ruleName: str
+    kind: "AlertKind"
+    severity: "AlertSeverity"
+    state: Literal["open", "acknowledged", "closed"]
+    deviceId: str | None
+    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
+    deviceName: str | None
+    """Null if the device belongs to another organization now, or if the alert is about no device."""
+    since: str
+    """Since when the condition holds."""
+    openedAt: str
+    measured: dict[str, Any]
+    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    acknowledgedAt: str | None
+    acknowledgedBy: str | None
+    """`key:…`, `person:…` or `user:…`."""
+    acknowledgedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closedAt: str | None
+    closedBy: str | None
+    """`key:…`, `person:…`, `user:…` or `system`."""
+    closedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closeReason: "AlertCloseReason | None"
+    comment: str | None
+    """What a person wrote about the alert."""
+    assignee: str | None
+    """Who takes care of the alert, as a person wrote it."""
+    endedAt: str | None
+    """When the condition ended."""
+    alertId: str
+
+
+class AlertOpenedEvent(TypedDict):
+    """An alert opened."""
+
+    type: Literal["alert.opened"]
+    timestamp: str
+    organizationId: str
+    data: "AlertOpenedEventData"
+
+
+class AlertClosedEventData(TypedDict):
+    """An alert closed, by itself or by a request."""
+
+    ruleId: str
+    """The rule. It can have been deleted since."""
+    ruleName: str
+    kind: "AlertKind"
+    severity: "AlertSeverity"
+    state: Literal["open", "acknowledged", "closed"]
+    deviceId: str | None
+    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
+    deviceName: str | None
+    """Null if the device belongs to another organization now, or if the alert is about no device."""
+    since: str
+    """Since when the condition holds."""
+    openedAt: str
+    measured: dict[str, Any]
+    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    acknowledgedAt: str | None
+    acknowledgedBy: str | None
+    """`key:…`, `person:…` or `user:…`."""
+    acknowledgedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closedAt: str | None
+    closedBy: str | None
+    """`key:…`, `person:…`, `user:…` or `system`."""
+    closedByName: str | None
+    """The name of the person, user or API key; null for others."""
+    closeReason: "AlertCloseReason | None"
+    comment: str | None
+    """What a person wrote about the alert."""
+    assignee: str | None
+    """Who takes care of the alert, as a person wrote it."""
+    endedAt: str | None
+    """When the condition ended."""
+    alertId: str
+
+
+class AlertClosedEvent(TypedDict):
+    """An alert closed, by itself or by a request."""
+
+    type: Literal["alert.closed"]
+    timestamp: str
+    organizationId: str
+    data: "AlertClosedEventData"
+
+
+class WebhookTestEventData(TypedDict):
+    """A person sent a test event. Webhooks need no subscription."""
+
+    webhookId: str
+
+
+class WebhookTestEvent(TypedDict):
+    """A person sent a test event. Webhooks need no subscription."""
+
+    type: Literal["webhook.test"]
+    timestamp: str
+    organizationId: str
+    data: "WebhookTestEventData"
 
 
 class WebhookDeliveryPage(TypedDict):
@@ -4900,299 +5195,6 @@ class ReplaceMapSettingsRequest(TypedDict):
 
 class OpenApiDocument(TypedDict):
     openapi: str
-
-
-# The status of a device changed, automatically or by a request.
-DeviceStatusChangedEventData = TypedDict(
-    "DeviceStatusChangedEventData",
-    {
-        "deviceId": str,
-        "from": "DeviceStatus",
-        "to": "DeviceStatus",
-        "reason": str,
-    },
-)
-
-
-class DeviceStatusChangedEvent(TypedDict):
-    """The status of a device changed, automatically or by a request."""
-
-    type: Literal["device.status_changed"]
-    timestamp: str
-    organizationId: str
-    data: "DeviceStatusChangedEventData"
-
-
-class DeviceCreatedEventData(TypedDict):
-    """A device was created."""
-
-    deviceId: str
-    serial: str
-    name: str
-    model: str
-
-
-class DeviceCreatedEvent(TypedDict):
-    """A device was created."""
-
-    type: Literal["device.created"]
-    timestamp: str
-    organizationId: str
-    data: "DeviceCreatedEventData"
-
-
-class DeviceDeletedEventData(TypedDict):
-    """A device was deleted."""
-
-    deviceId: str
-    serial: str
-    name: str
-
-
-class DeviceDeletedEvent(TypedDict):
-    """A device was deleted."""
-
-    type: Literal["device.deleted"]
-    timestamp: str
-    organizationId: str
-    data: "DeviceDeletedEventData"
-
-
-class DeviceTransferredEventData(TypedDict):
-    """A device moved to another organization. Both organizations receive the event."""
-
-    deviceId: str
-    serial: str
-    fromOrganizationId: str
-    toOrganizationId: str
-    reason: str | None
-
-
-class DeviceTransferredEvent(TypedDict):
-    """A device moved to another organization. Both organizations receive the event."""
-
-    type: Literal["device.transferred"]
-    timestamp: str
-    organizationId: str
-    data: "DeviceTransferredEventData"
-
-
-class JobFinishedEventData(TypedDict):
-    """A job reached its final status."""
-
-    jobId: str
-    batchId: str | None
-    deviceId: str
-    kind: "JobKind"
-    status: "JobStatus"
-    attempt: int
-
-
-class JobFinishedEvent(TypedDict):
-    """A job reached its final status."""
-
-    type: Literal["job.finished"]
-    timestamp: str
-    organizationId: str
-    data: "JobFinishedEventData"
-
-
-class JobBatchFinishedEventDataCounts(TypedDict):
-    queued: int
-    dispatched: int
-    inProgress: int
-    succeeded: int
-    failed: int
-    timedOut: int
-    cancelled: int
-    expired: int
-    rejected: int
-
-
-class JobBatchFinishedEventData(TypedDict):
-    """The last job of a batch reached its final status."""
-
-    batchId: str
-    kind: "JobKind"
-    status: Literal["finished", "cancelled"]
-    total: int
-    counts: "JobBatchFinishedEventDataCounts"
-
-
-class JobBatchFinishedEvent(TypedDict):
-    """The last job of a batch reached its final status."""
-
-    type: Literal["job_batch.finished"]
-    timestamp: str
-    organizationId: str
-    data: "JobBatchFinishedEventData"
-
-
-class DwellStartedEventData(TypedDict):
-    """A dwell was detected, some minutes after the device arrived."""
-
-    deviceId: str
-    dwellId: str
-    arrivedAt: str
-    lat: float
-    lon: float
-    radiusM: float
-
-
-class DwellStartedEvent(TypedDict):
-    """A dwell was detected, some minutes after the device arrived."""
-
-    type: Literal["dwell.started"]
-    timestamp: str
-    organizationId: str
-    data: "DwellStartedEventData"
-
-
-class DwellEndedEventData(TypedDict):
-    """The device left a dwell."""
-
-    deviceId: str
-    dwellId: str
-    arrivedAt: str
-    lat: float
-    lon: float
-    radiusM: float
-    departedAt: str | None
-    """Null if late reports revoked the dwell."""
-
-
-class DwellEndedEvent(TypedDict):
-    """The device left a dwell."""
-
-    type: Literal["dwell.ended"]
-    timestamp: str
-    organizationId: str
-    data: "DwellEndedEventData"
-
-
-class QuotaReachedEventData(TypedDict):
-    """The organization reached its device quota."""
-
-    limit: int
-    used: int
-
-
-class QuotaReachedEvent(TypedDict):
-    """The organization reached its device quota."""
-
-    type: Literal["quota.reached"]
-    timestamp: str
-    organizationId: str
-    data: "QuotaReachedEventData"
-
-
-class AlertOpenedEventData(TypedDict):
-    """An alert opened."""
-
-    ruleId: str
-    """The rule. It can have been deleted since."""
-    ruleName: str
-    kind: "AlertKind"
-    severity: "AlertSeverity"
-    state: Literal["open", "acknowledged", "closed"]
-    deviceId: str | None
-    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
-    deviceName: str | None
-    """Null if the device belongs to another organization now, or if the alert is about no device."""
-    since: str
-    """Since when the condition holds."""
-    openedAt: str
-    measured: dict[str, Any]
-    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
-    acknowledgedAt: str | None
-    acknowledgedBy: str | None
-    """`key:…`, `person:…` or `user:…`."""
-    acknowledgedByName: str | None
-    """The name of the person, user or API key; null for others."""
-    closedAt: str | None
-    closedBy: str | None
-    """`key:…`, `person:…`, `user:…` or `system`."""
-    closedByName: str | None
-    """The name of the person, user or API key; null for others."""
-    closeReason: "AlertCloseReason | None"
-    comment: str | None
-    """What a person wrote about the alert."""
-    assignee: str | None
-    """Who takes care of the alert, as a person wrote it."""
-    endedAt: str | None
-    """When the condition ended."""
-    alertId: str
-
-
-class AlertOpenedEvent(TypedDict):
-    """An alert opened."""
-
-    type: Literal["alert.opened"]
-    timestamp: str
-    organizationId: str
-    data: "AlertOpenedEventData"
-
-
-class AlertClosedEventData(TypedDict):
-    """An alert closed, by itself or by a request."""
-
-    ruleId: str
-    """The rule. It can have been deleted since."""
-    ruleName: str
-    kind: "AlertKind"
-    severity: "AlertSeverity"
-    state: Literal["open", "acknowledged", "closed"]
-    deviceId: str | None
-    """Null for `webhook_disabled`, which is about a webhook and not about a device."""
-    deviceName: str | None
-    """Null if the device belongs to another organization now, or if the alert is about no device."""
-    since: str
-    """Since when the condition holds."""
-    openedAt: str
-    measured: dict[str, Any]
-    """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
-    acknowledgedAt: str | None
-    acknowledgedBy: str | None
-    """`key:…`, `person:…` or `user:…`."""
-    acknowledgedByName: str | None
-    """The name of the person, user or API key; null for others."""
-    closedAt: str | None
-    closedBy: str | None
-    """`key:…`, `person:…`, `user:…` or `system`."""
-    closedByName: str | None
-    """The name of the person, user or API key; null for others."""
-    closeReason: "AlertCloseReason | None"
-    comment: str | None
-    """What a person wrote about the alert."""
-    assignee: str | None
-    """Who takes care of the alert, as a person wrote it."""
-    endedAt: str | None
-    """When the condition ended."""
-    alertId: str
-
-
-class AlertClosedEvent(TypedDict):
-    """An alert closed, by itself or by a request."""
-
-    type: Literal["alert.closed"]
-    timestamp: str
-    organizationId: str
-    data: "AlertClosedEventData"
-
-
-class WebhookTestEventData(TypedDict):
-    """A person sent a test event. Webhooks need no subscription."""
-
-    webhookId: str
-
-
-class WebhookTestEvent(TypedDict):
-    """A person sent a test event. Webhooks need no subscription."""
-
-    type: Literal["webhook.test"]
-    timestamp: str
-    organizationId: str
-    data: "WebhookTestEventData"
 
 
 ExportDevicesSort: TypeAlias = Literal[
