@@ -63,7 +63,9 @@ describe.each(ways)('a dry run of %s', (_name, path, body) => {
     const created = await fleet.call('POST', path(fleet), request)
     expect(created.status).toBe(202)
     const { kind, target, targetName, profile, parameters, schedule, rollout, delivery, total, skipped } = created.body
-    expect(planned.body).toEqual({
+    // Of the application of a profile only; its own tests say what they are.
+    const { devices: _devices, nextCursor: _nextCursor, ...plan } = planned.body
+    expect(plan).toEqual({
       ...{ dryRun: true, kind, target, targetName, profile, parameters, schedule, rollout, delivery, total, skipped },
       skippedReasons: Object.fromEntries(
         skipped.map(({ reason }: { reason: string }) => [

@@ -24,7 +24,8 @@ const markDelivered = (deliveryId: string) =>
 describe('GET /orgs/:orgId/webhooks/:id/deliveries', () => {
   test('200 lists deliveries, newest first, page by page', async () => {
     const { id, key, path } = await newWebhook()
-    for (const deviceId of ['a', 'b', 'c']) {
+    const [a, b, c] = [newId(), newId(), newId()]
+    for (const deviceId of [a, b, c]) {
       const payload = { deviceId, serial: 'FR-1', name: 'Ferry', model: 'RF-1' }
       await publishEvents(api.services.pool, [{ organizationId: id, type: 'device.created', payload }])
       await relayEvents(api.services)
@@ -33,15 +34,15 @@ describe('GET /orgs/:orgId/webhooks/:id/deliveries', () => {
     expect(first.body.items).toMatchObject([
       {
         type: 'device.created',
-        data: { deviceId: 'c', serial: 'FR-1' },
+        data: { deviceId: c, serial: 'FR-1' },
         status: 'pending',
         attempts: 0,
         deliveredAt: null,
       },
-      { data: { deviceId: 'b' } },
+      { data: { deviceId: b } },
     ])
     const next = await api.call('GET', `${path}/deliveries?limit=2&cursor=${first.body.nextCursor}`, { token: key })
-    expect(next.body).toMatchObject({ items: [{ data: { deviceId: 'a' } }], nextCursor: null })
+    expect(next.body).toMatchObject({ items: [{ data: { deviceId: a } }], nextCursor: null })
   })
 
   test('403 without webhook:manage, 404 for another organization’s key and an unknown webhook', async () => {
