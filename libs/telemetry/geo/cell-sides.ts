@@ -2,8 +2,8 @@ import { cellToBoundary } from 'h3-js'
 import { degreeM, type Point, radians } from './geo.ts'
 
 /**
- * The sides of a small H3 cell in the local plane of its first corner, to answer for most positions whether they are inside, a
- * hundred times faster than H3.
+ * The sides of a small H3 cell in the local plane of its first corner, to answer for most positions whether they are inside
+ * without asking H3, which takes much longer.
  */
 export type CellSides = { origin: Point; eastDegreeM: number; sides: Float64Array }
 

@@ -49,15 +49,6 @@ export function pointBetween(a: Point, b: Point, fraction: number): Point {
   }
 }
 
-/** `Math.hypot` of two finite numbers, to the last bit as V8 rounds it, at a fifth of its cost. */
-export function hypotenuse(a: number, b: number): number {
-  const [one, other] = [Math.abs(a), Math.abs(b)]
-  const largest = Math.max(one, other)
-  if (largest === 0) return 0
-  const [x, y] = [one / largest, other / largest]
-  return Math.sqrt(x * x + y * y) * largest
-}
-
 /** A vector in the local plane of a point, in metres. */
 export type PlaneVector = { eastM: number; northM: number }
 

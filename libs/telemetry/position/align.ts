@@ -1,6 +1,6 @@
 import { latLngToCell } from 'h3-js'
 import { type CellSides, isWellInside, sidesOf } from '#telemetry/geo/cell-sides'
-import { distanceM, hypotenuse } from '#telemetry/geo/geo'
+import { distanceM } from '#telemetry/geo/geo'
 import type { AlignedPosition, CoverageCells, RadioFacts } from '#telemetry/report/rows'
 import { fixAccuracyM, isUsableFix } from '#telemetry/report/usable'
 import { maxCurveMs, pointOnCurve } from './curve.ts'
@@ -65,7 +65,7 @@ function stampedPosition(row: RadioFacts): AlignedPosition | null {
     alignedLat: lat,
     alignedLon: lon,
     alignment: 'device',
-    alignErrorM: hypotenuse(fixAccuracyM({ accuracyM: row.accuracyM, hdop: null }), errorM),
+    alignErrorM: Math.hypot(fixAccuracyM({ accuracyM: row.accuracyM, hdop: null }), errorM),
     alignedFixAgeMs: fixAgeMs,
   }
 }
@@ -89,7 +89,7 @@ function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition 
     alignedLat: dwell.lat,
     alignedLon: dwell.lon,
     alignment: 'dwell',
-    alignErrorM: hypotenuse(dwell.accuracyM, errorM),
+    alignErrorM: Math.hypot(dwell.accuracyM, errorM),
     alignedFixAgeMs: tsMs - Math.max(dwell.arrivedAtMs, reported?.timeMs ?? 0),
   }
 }
@@ -110,7 +110,7 @@ function interpolatedPosition(
     alignedLat: lat,
     alignedLon: lon,
     alignment: 'interpolated',
-    alignErrorM: hypotenuse(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
+    alignErrorM: Math.hypot(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
     alignedFixAgeMs: tsMs - older.timeMs,
   }
 }
@@ -125,7 +125,7 @@ const atFix = (fix: DistinctFix, alignment: 'exact' | 'held', awayMs: number, ag
   alignedLat: fix.lat,
   alignedLon: fix.lon,
   alignment,
-  alignErrorM: hypotenuse(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
+  alignErrorM: Math.hypot(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
   alignedFixAgeMs: ageMs,
 })
 
