@@ -47,11 +47,6 @@ export function writeNumber(writer: ByteWriter, value: number): void {
   writer.at += 8
 }
 
-export function writeNumbers(writer: ByteWriter, values: readonly number[]): void {
-  writeCount(writer, values.length)
-  for (const value of values) writeNumber(writer, value)
-}
-
 /** A number that is not NaN, or null. */
 export const writeNullable = (writer: ByteWriter, value: number | null): void =>
   writeNumber(writer, value ?? Number.NaN)
@@ -63,10 +58,11 @@ export function writeLong(writer: ByteWriter, value: bigint | null): void {
   writer.at += 8
 }
 
-export function writeBytes(writer: ByteWriter, bytes: Buffer): void {
-  writeCount(writer, bytes.length)
-  makeRoom(writer, bytes.length)
-  writer.at += bytes.copy(writer.memory, writer.at)
+/** The first `length` bytes. */
+export function writeBytes(writer: ByteWriter, bytes: Buffer, length = bytes.length): void {
+  writeCount(writer, length)
+  makeRoom(writer, length)
+  writer.at += bytes.copy(writer.memory, writer.at, 0, length)
 }
 
 const [noText, latin1Text, wideText] = [0, 1, 2]
@@ -106,12 +102,6 @@ export function readNumber(reader: ByteReader): number {
   const value = reader.view.getFloat64(reader.at, true)
   reader.at += 8
   return value
-}
-
-export function readNumbers(reader: ByteReader): number[] {
-  const values: number[] = []
-  for (let left = readCount(reader); left > 0; left--) values.push(readNumber(reader))
-  return values
 }
 
 export function readNullable(reader: ByteReader): number | null {

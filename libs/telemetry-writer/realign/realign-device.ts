@@ -1,5 +1,12 @@
 import type { TrackStore } from '#questdb/writer/track-store'
-import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/position/device-alignment'
+import {
+  alignReport,
+  copyAlignment,
+  createDeviceAlignment,
+  type DeviceAlignment,
+  type TimeRange,
+  undecidedDwellMs,
+} from '#telemetry/position/device-alignment'
 import { type Dwell, dwellPolicies } from '#telemetry/position/dwell'
 import type { RadioRow } from '#telemetry/rows/radio-row'
 import {
@@ -33,7 +40,7 @@ type Task = { store: TrackStore; deviceId: string; track: DeviceTrack }
  */
 export async function* realignDevice(task: Task): Slices<void> {
   const { track } = task
-  const staleFromMs = track.alignment.staleFromMs()
+  const { staleFromMs } = track.alignment
   const ranges = takeDirty(track)
   try {
     let rebuiltFromMs = Number.POSITIVE_INFINITY
@@ -87,7 +94,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   const { pageSizes: pages } = store
   const range = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
   // During the rebuild, the old alignment still writes dwells from this time on.
-  const writtenFromMs = Math.min(track.alignment.undecidedDwellMs(), track.written?.arrivedAtMs ?? Infinity)
+  const writtenFromMs = Math.min(undecidedDwellMs(track.alignment), track.written?.arrivedAtMs ?? Infinity)
   let scannedToMs = staleFromMs - 1
   startRebuild(track, staleFromMs)
   const start = yield* findStart(store, policy, range)
@@ -123,9 +130,9 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   })
 
   // The last slice ends with the new alignment in place, so it must read all data that the track has received.
-  const alignment = createDeviceAlignment<RadioRow>(policy, withRows(scanned.scan.state(), found.at(-1), kept))
+  const alignment = withRows(scanned.scan.alignment, found.at(-1), kept)
   const ended = found.filter(({ departedAtMs }) => departedAtMs !== null)
-  let open = alignment.apply([], []).open
+  let open = alignReport(alignment, policy, [], []).open
   let moved = nothing()
   for (let caughtUp = track.revision === revision; !caughtUp; ) {
     const reports = await store.fixes({ fromMs: scannedToMs + 1, toMs: range.toMs }, pages.fixes)
@@ -133,7 +140,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     scannedToMs = reports.at(-1)?.tsMs ?? scannedToMs
     placedToMs = rows.at(-1)?.tsMs ?? placedToMs
     advanceRebuild(track, { scannedToMs, placedToMs })
-    const step = alignment.apply(reports, rows)
+    const step = alignReport(alignment, policy, reports, rows)
     const unmoved = new Set(rows)
     for (const row of step.rows) if (!unmoved.has(row)) moved.rows.push({ row, origin: originOf(deviceId, row) })
     for (const dirty of step.dirty) markDirty(track, dirty)
@@ -167,20 +174,17 @@ function keep(kept: KeptRows, row: RadioRow): void {
   kept.rows = kept.rows.slice(dropped)
 }
 
-/** Returns the state after the scan with the newest rows, which are placed already. */
-function withRows(
-  state: DeviceAlignmentState<never>,
-  last: Dwell | undefined,
-  kept: KeptRows,
-): DeviceAlignmentState<RadioRow> {
+/** Returns the alignment after the scan with the newest rows, which are placed already. */
+function withRows(scanned: DeviceAlignment<never>, last: Dwell | undefined, kept: KeptRows): DeviceAlignment<RadioRow> {
   const isInOpenDwell = ({ alignment, tsMs }: RadioRow) =>
     last?.departedAtMs === null && alignment === 'dwell' && tsMs >= last.arrivedAtMs
+  const { knownFromMs } = scanned
   // Rows from before the fixes in memory cannot be placed again from them.
-  const droppedAt = kept.rows.findLast(({ tsMs }) => tsMs < state.knownFromMs)?.tsMs ?? 0
-  return {
-    ...state,
-    trailing: kept.rows.filter(({ tsMs }) => tsMs >= state.knownFromMs),
-    droppedUntilMs: Math.max(state.droppedUntilMs, kept.droppedUntilMs, droppedAt),
-    openDwellRows: kept.rows.some(isInOpenDwell) ? 'settled' : 'none',
-  }
+  const droppedAt = kept.rows.findLast(({ tsMs }) => tsMs < knownFromMs)?.tsMs ?? 0
+  const alignment = createDeviceAlignment<RadioRow>()
+  const rows = kept.rows.filter(({ tsMs }) => tsMs >= knownFromMs)
+  copyAlignment(scanned, alignment, rows)
+  alignment.droppedUntilMs = Math.max(scanned.droppedUntilMs, kept.droppedUntilMs, droppedAt)
+  alignment.openDwellRows = kept.rows.some(isInOpenDwell) ? 'settled' : 'none'
+  return alignment
 }

@@ -4,10 +4,16 @@ import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/server/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { align } from '#telemetry/position/align'
-import { createDeviceAlignment, type DeviceAlignmentState } from '#telemetry/position/device-alignment'
+import {
+  alignReport,
+  copyAlignment,
+  createDeviceAlignment,
+  type DeviceAlignment,
+} from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { dwellPolicies } from '#telemetry/position/dwell'
-import { createDwellDetector } from '#telemetry/position/dwell-detector'
+import { openDwell, undecidedSinceMs } from '#telemetry/position/dwell-detector'
+import { fixCount, fixOf } from '#telemetry/position/fix-list'
 import { createRowEncoder } from '#telemetry/rows/ilp'
 import { radioRow } from '#telemetry/rows/radio-row'
 import { type TableName, tables } from '#telemetry/rows/tables'
@@ -22,7 +28,16 @@ const onFailure = (_deviceId: string, error: unknown) => {
   throw error
 }
 
-const openDwellOf = ({ dwell }: DeviceAlignmentState) => createDwellDetector(dwellPolicies.vehicle, dwell).open()
+const openDwellOf = (alignment: DeviceAlignment | undefined) => alignment && openDwell(alignment.dwell, alignment.fixes)
+
+/** What an alignment knows, without the memory that it has for more. */
+const factsOf = (alignment: DeviceAlignment | undefined) =>
+  alignment && {
+    ...alignment,
+    fixes: Array.from({ length: fixCount(alignment.fixes) }, (_, fix) => fixOf(alignment.fixes, fix)),
+    dwell: openDwellOf(alignment),
+    undecidedMs: undecidedSinceMs(alignment.dwell, alignment.fixes),
+  }
 
 let questdb: QuestdbSql
 beforeAll(() => {
@@ -41,9 +56,7 @@ test('recovers an open dwell from its arrival, without reports received later', 
   await storeRows(questdb, 'dwell', [{ ...at(0), ...stay, lastInsideAtMs, receivedAtMs: lastInsideAtMs }])
   const track = createDeviceTrack('vehicle')
   await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: at(105).tsMs, onFailure })
-  const { dwell } = track.alignment.state()
-  expect(dwell.open?.anchor.firstReportMs).toBe(arrivedAtMs)
-  expect(dwell.open?.last.lastReportMs).toBe(at(104).tsMs)
+  expect(openDwellOf(track.alignment)).toMatchObject({ arrivedAtMs, lastInsideAtMs: at(104).tsMs })
   expect(track.past).toBeUndefined()
 })
 
@@ -75,14 +88,14 @@ test('recovers a long dwell from its row and the recent fixes, without reading t
   await storeRows(questdb, 'dwell', dwells.slice(-1))
   const track = createDeviceTrack('vehicle')
   await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: nowMs, onFailure })
-  const [recovered, original] = [track, uninterrupted].map(({ alignment }) => openDwellOf(alignment.state()))
+  const [recovered, original] = [track, uninterrupted].map(({ alignment }) => openDwellOf(alignment))
   const { lat = 0, lon = 0, radiusM = 0, ...exact } = original ?? {}
   expect(recovered).toMatchObject(exact)
   expect(recovered?.lat).toBeCloseTo(lat, 9)
   expect(recovered?.lon).toBeCloseTo(lon, 9)
   expect(Math.abs((recovered?.radiusM ?? 0) - radiusM)).toBeLessThan(1)
   // All rows of the dwell are aligned again when it ends.
-  expect(track.alignment.state().openDwellRows).toBe('stale')
+  expect(track.alignment.openDwellRows).toBe('stale')
 })
 
 test('reads the fixes of a dwell whose row includes reports that are processed again', async () => {
@@ -99,9 +112,7 @@ test('reads the fixes of a dwell whose row includes reports that are processed a
   ])
   const track = createDeviceTrack('vehicle')
   await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: at(55).tsMs, onFailure })
-  const { dwell } = track.alignment.state()
-  expect(dwell.open?.anchor.firstReportMs).toBe(arrivedAtMs)
-  expect(dwell.open?.last.lastReportMs).toBe(at(54).tsMs)
+  expect(openDwellOf(track.alignment)).toMatchObject({ arrivedAtMs, lastInsideAtMs: at(54).tsMs })
 })
 
 test('a recovered track places a late row like the original track, or marks it for realignment', async () => {
@@ -118,11 +129,12 @@ test('a recovered track places a late row like the original track, or marks it f
   await sendRows('location', deviceId, stored, nowMs - minuteMs)
   const track = createDeviceTrack('vehicle')
   await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: nowMs, onFailure })
-  const state = track.alignment.state()
   let placed = 0
   for (const { tsMs } of reports.slice(0, -1)) {
     const late = radioRow(cellularRow(tsMs + 5_000), 'owner', nowMs)
-    const { rows, dirty } = createDeviceAlignment(dwellPolicies.vehicle, state).apply([], [late])
+    const copy = createDeviceAlignment()
+    copyAlignment(track.alignment, copy, [...track.alignment.trailing])
+    const { rows, dirty } = alignReport(copy, dwellPolicies.vehicle, [], [late])
     if (dirty.length > 0) continue
     expect(rows).toEqual(align(reports, [late], dwellPolicies.vehicle).rows)
     placed++
@@ -155,20 +167,23 @@ test('recovered tracks keep the RF rows that tracks without a restart keep', { t
   const tracks = new Map(drives.map(({ deviceId }) => [deviceId, createDeviceTrack('vehicle')]))
   await recoverTracks(questdb, tracks, { receivedBeforeMs: nowMs, onFailure })
   for (const { deviceId, reports, rows } of drives) {
-    const uninterrupted = createDeviceAlignment(dwellPolicies.vehicle)
+    const uninterrupted = createDeviceAlignment()
     for (const report of reports) {
-      uninterrupted.apply([report], [])
+      alignReport(uninterrupted, dwellPolicies.vehicle, [report], [])
       const until = report.tsMs + 30_000
-      uninterrupted.apply(
+      alignReport(
+        uninterrupted,
+        dwellPolicies.vehicle,
         [],
         rows.filter(({ tsMs }) => tsMs > report.tsMs && tsMs <= until),
       )
     }
     const track = tracks.get(deviceId)
-    const [kept, recovered] = [uninterrupted.state(), track?.alignment.state()]
+    const [kept, recovered] = [factsOf(uninterrupted), factsOf(track?.alignment)]
     const timesOf = (state: typeof kept | undefined) => state?.trailing.map(({ tsMs }) => tsMs)
     expect(timesOf(recovered)).toEqual(timesOf(kept))
-    expect(recovered?.dwell).toEqual(kept.dwell)
+    expect(recovered?.dwell).toEqual(kept?.dwell)
+    expect(recovered?.undecidedMs).toBe(kept?.undecidedMs)
     expect(recovered?.droppedUntilMs).toBe(0)
     expect(track?.dirty).toEqual([])
   }
@@ -234,11 +249,11 @@ test('recovers many devices with few statements, each like alone', { timeout: 60
   for (const [index, deviceId] of deviceIds.entries()) {
     const track = together.get(deviceId)
     const alone = (await recover(questdb, [deviceId])).get(deviceId)
-    expect(track?.alignment.state()).toEqual(alone?.alignment.state())
+    expect(factsOf(track?.alignment)).toEqual(factsOf(alone?.alignment))
     expect(track?.past).toEqual(alone?.past)
     const olderMs = nowMs - (21 + (index % 40)) * minuteMs
     if (index % 2 === 0) expect(track?.past).toEqual({ tsMs: olderMs, lat: 50 + index, lon: 8 })
-    else expect(track?.alignment.state().dwell.open?.anchor.firstReportMs).toBe(olderMs - 6 * minuteMs)
+    else expect(openDwellOf(track?.alignment)?.arrivedAtMs).toBe(olderMs - 6 * minuteMs)
   }
 })
 
@@ -291,7 +306,7 @@ test('recovers a device with many large rows within limits, without affecting ot
   await sendRows('cellular', quiet, [{ tsMs: nowMs - 75_000 }])
   const tracks = new Map([noisy, quiet].map((deviceId) => [deviceId, createDeviceTrack('vehicle')]))
   await recoverTracks(questdb, tracks, { receivedBeforeMs: nowMs, onFailure })
-  const stateOf = (deviceId: string) => tracks.get(deviceId)?.alignment.state()
+  const stateOf = (deviceId: string) => tracks.get(deviceId)?.alignment
   expect(stateOf(quiet)).toMatchObject({ newestReportMs: nowMs - 80_000, trailing: [{ tsMs: nowMs - 75_000 }] })
   expect(stateOf(noisy)?.newestReportMs).toBe(newestMs)
   const kept = stateOf(noisy)?.trailing ?? []

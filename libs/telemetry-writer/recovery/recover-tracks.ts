@@ -4,6 +4,7 @@ import type { TrackQuery } from '#questdb/writer/device-tracks'
 import { readLastPositions } from '#questdb/writer/track-summaries'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { type DwellPolicy, dwellPolicies } from '#telemetry/position/dwell'
+import { firstReportMs } from '#telemetry/position/fix-list'
 import { createStartSearch } from '#telemetry/position/realign-start'
 import {
   type DeviceTrack,
@@ -111,7 +112,8 @@ function findPast(
   recent: TrackQuery,
   missing: MissingPasts,
 ): void {
-  const firstMs = track.alignment.firstFix()?.firstReportMs ?? Number.POSITIVE_INFINITY
+  const { fixes } = track.alignment
+  const firstMs = fixes.length > 0 ? firstReportMs(fixes, 0) : Number.POSITIVE_INFINITY
   const past = reports.findLast(({ tsMs }) => tsMs < firstMs)
   if (past) {
     setPast(track, { tsMs: past.tsMs, lat: past.lat, lon: past.lon })

@@ -2,11 +2,10 @@ import type { QuestdbSql } from '#questdb/server/sql'
 import { readCellularRows, readFixReports, type StoredFixReport, type TrackQuery } from '#questdb/writer/device-tracks'
 import { openTrackStore } from '#questdb/writer/track-store'
 import { countCellularRows, countFixReports, readLastDwells } from '#questdb/writer/track-summaries'
-import { distinctFixes } from '#telemetry/position/distinct-fixes'
 import type { DwellPolicy, OpenDwellSummary } from '#telemetry/position/dwell'
 import { undecidedFromMs } from '#telemetry/position/dwell-detector'
 import type { RadioRow } from '#telemetry/rows/radio-row'
-import { type WithinDwell, withinDwell } from '#telemetry-writer/tracks/within-dwell'
+import { type StoredWithin, withinDwell } from '#telemetry-writer/tracks/within-dwell'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf, withSimilarTimes } from './recovery-shares.ts'
 
 /**
@@ -28,7 +27,7 @@ export type StoredPast = {
   /** The newest recent RF rows that later data can move if it arrives in order. */
   rows: RadioRow[]
   /** The state that the row of the open dwell tells. Undefined if there is no such dwell or its row does not tell enough. */
-  within: WithinDwell<StoredFixReport> | undefined
+  within: StoredWithin<StoredFixReport> | undefined
   /**
    * The fixes of the open dwell before the recent ones. Undefined if there is no such dwell, if `within` is known, or if there
    * are too many.
@@ -127,8 +126,8 @@ export async function readShare(
 
 /** Returns the time from which data in order can move RF rows of a device with these fixes. */
 function movableFrom({ within, ofDwell, reports }: Omit<StoredPast, 'rows'>, policy: DwellPolicy): number {
-  if (within) return undecidedFromMs(distinctFixes(within.newer), policy, within.state.dwell)
-  return undecidedFromMs(distinctFixes(ofDwell ? [...ofDwell, ...reports] : reports), policy)
+  if (within) return undecidedFromMs(within.newer, policy, within)
+  return undecidedFromMs(ofDwell ? [...ofDwell, ...reports] : reports, policy)
 }
 
 /**

@@ -9,7 +9,7 @@ import type { DeviceState } from '#telemetry-writer/states/device-state'
 import { emptyMoment, noteSample } from '#telemetry-writer/states/reported-moments'
 import { remember, sight } from '#telemetry-writer/states/seen-samples'
 import { fates, type RowBatch, type RowOutcome } from '#telemetry-writer/store/row-batch'
-import { advanceTrack, noteSims, type TrackStep } from '#telemetry-writer/tracks/device-track'
+import { advanceTrack, fixAt, noteSims, type TrackStep } from '#telemetry-writer/tracks/device-track'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import type { DecodedReport, StoredSampleTimes } from './sightings.ts'
 
@@ -35,7 +35,7 @@ type RadioRows = Map<number | string, { row: RadioRow; fate: RowOutcome }>
 
 /** Whether a fix of unknown time has the position of the fix before, which it then repeats. `fixes`: of the same report. */
 function repeatsFix({ lat, lon, tsMs }: LocationRow, fixes: ReadonlyMap<number, FixReport | null>, state: DeviceState) {
-  const known = state.track.alignment.fixAt(tsMs)
+  const known = fixAt(state.track, tsMs)
   let before: { lat: number; lon: number } | undefined = known
   let beforeMs = known?.lastReportMs ?? Number.NEGATIVE_INFINITY
   for (const fix of fixes.values()) {

@@ -1,7 +1,8 @@
+import type { DeviceClass } from '#telemetry/position/dwell'
 import type { Kind } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
-import type { DeviceTrack } from '#telemetry-writer/tracks/device-track'
-import type { SeenTimes } from './seen-samples.ts'
+import { createDeviceTrack, type DeviceTrack } from '#telemetry-writer/tracks/device-track'
+import { createSeenTimes, type SeenTimes } from './seen-samples.ts'
 
 /** The state of a device in memory. It can be restored from the database. A new member needs a new `stateVersion`. */
 export type DeviceState = {
@@ -15,4 +16,18 @@ export type DeviceState = {
 }
 
 /** States that were packed with another version are not read. */
-export const stateVersion = 3
+export const stateVersion = 4
+
+/** The state of a device of which nothing is known. */
+export const createDeviceState = (deviceClass: DeviceClass = 'vehicle'): DeviceState => ({
+  position: 0,
+  seen: {
+    cellular: createSeenTimes(),
+    connection: createSeenTimes(),
+    location: createSeenTimes(),
+    system: createSeenTimes(),
+  },
+  track: createDeviceTrack(deviceClass),
+  newestSystemMs: 0,
+  usedAtMs: 0,
+})

@@ -1,19 +1,33 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { readNewestTimes } from '#questdb/writer/device-times'
 import type { DeviceClass } from '#telemetry/position/dwell'
-import { type Kind, kinds } from '#telemetry/report/fields'
+import { kinds } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
 import { beginTracks, recoverTracks } from '#telemetry-writer/recovery/recover-tracks'
 import {
   askForPast,
-  createDeviceTrack,
+  type DeviceTrack,
   hasWork,
   inheritDirty,
   settleWhenQuiet,
 } from '#telemetry-writer/tracks/device-track'
-import type { DeviceState } from './device-state.ts'
+import { createDeviceState, type DeviceState } from './device-state.ts'
 import { createRestingStates, type KeptStates } from './resting-states.ts'
-import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
+import { startSeenTimes } from './seen-samples.ts'
+
+/*
+ * The life of a device's state:
+ *
+ *   QuestDB ──restored──▶ active ──packIdle──▶ idle ──state file──▶ on disk
+ *      ▲                  ▲    ▲                │                      │
+ *      │                  │    └──next report───┤                      │
+ *      └─evict: an hour ──┼─────────────────────┘                      │
+ *        without a report └──────────next process, first report────────┘
+ *
+ * Active: an object that reports change (`DeviceState`). Idle: the same numbers as bytes (`packed-states.ts`) in pages outside of the
+ * heap (`resting-states.ts`). On disk: the list of all changes of idle states (`state-file.ts`). A state with rows to realign
+ * stays active.
+ */
 
 export type DeviceStates = {
   /** The number of devices in memory: those that reported in the last hour. */
@@ -120,7 +134,10 @@ export function createDeviceStates({
       const isOfThisProcess = packedAtMs !== Number.NEGATIVE_INFINITY
       if (!isOfThisProcess && resting.state.track.deviceClass !== (deviceClass ?? resting.state.track.deviceClass))
         return undefined
-      const state = isOfThisProcess ? resting.state : continued(resting.state)
+      const { state } = resting
+      // The database has the rows of an earlier process, whose generations had other numbers: it decides about all times so far.
+      if (!isOfThisProcess)
+        for (const seen of Object.values(state.seen)) startSeenTimes(seen, seen.newestMs, generation())
       const isFrequent = calledAtMs - packedAtMs < packAfterMs
       ;(isFrequent ? states : visiting).set(deviceId, state)
       return state
@@ -133,8 +150,6 @@ export function createDeviceStates({
     idle.delete(deviceId)
     return state
   }
-  /** The database has the rows of an earlier process, whose generations had other numbers. */
-  const continued = (state: DeviceState): DeviceState => ({ ...state, seen: seenUntil(state, generation()) })
   /** Packs a state, unless it has work that must stay in memory. */
   function rest(deviceId: string, state: DeviceState, packedAtMs: number): void {
     if (!packed.put(deviceId, state, packedAtMs)) states.set(deviceId, state)
@@ -152,21 +167,20 @@ export function createDeviceStates({
   ): Promise<void> {
     const deviceIds = devices.map(([deviceId]) => deviceId)
     loadedSinceTurn += devices.length
-    const tracks = new Map(devices.map(([deviceId, deviceClass]) => [deviceId, createDeviceTrack(deviceClass)]))
+    const tracks = new Map<string, DeviceTrack>()
     const sinceMs = receivedBeforeMs - lookBackMs
-    for (const [deviceId, track] of tracks) {
-      states.set(deviceId, {
-        position: position(),
-        seen: seenOf(() => startSeenTimes(sinceMs, generation())),
-        track,
-        newestSystemMs: 0,
-        usedAtMs: receivedBeforeMs,
-      })
+    for (const [deviceId, deviceClass] of devices) {
+      const state = createDeviceState(deviceClass)
+      state.position = position()
+      state.usedAtMs = receivedBeforeMs
+      for (const kind of kinds) startSeenTimes(state.seen[kind], sinceMs, generation())
+      states.set(deviceId, state)
+      tracks.set(deviceId, state.track)
     }
     const newest = await readNewestTimes(questdb, deviceIds, { sinceMs, receivedBeforeMs })
     for (const { deviceId, kind, tsMs } of newest) {
       const state = states.get(deviceId)
-      if (state) state.seen[kind] = startSeenTimes(tsMs, generation())
+      if (state) startSeenTimes(state.seen[kind], tsMs, generation())
     }
     // A device without a row in the last day has no track to continue.
     const known = new Set(newest.map(({ deviceId }) => deviceId))
@@ -266,10 +280,3 @@ export function createDeviceStates({
     },
   }
 }
-
-const seenOf = (timesOf: (kind: Kind) => SeenTimes): Record<Kind, SeenTimes> =>
-  Object.fromEntries(kinds.map((kind) => [kind, timesOf(kind)])) as Record<Kind, SeenTimes>
-
-/** Without the single times: the database decides about all times up to the newest one. */
-const seenUntil = ({ seen }: DeviceState, generation: number): Record<Kind, SeenTimes> =>
-  seenOf((kind) => startSeenTimes(seen[kind].newestMs, generation))

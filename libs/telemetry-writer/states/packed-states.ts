@@ -9,7 +9,6 @@ import {
   readLong,
   readNullable,
   readNumber,
-  readNumbers,
   readText,
   writeByte,
   writeBytes,
@@ -17,21 +16,26 @@ import {
   writeLong,
   writeNullable,
   writeNumber,
-  writeNumbers,
   writeText,
   writtenIn,
 } from '#core/byte-record'
+import { readNumberList, writeNumberList } from '#core/number-list'
 import type { Extent } from '#telemetry/geo/extent'
-import type { Point } from '#telemetry/geo/geo'
-import type { DeviceAlignmentState } from '#telemetry/position/device-alignment'
-import type { DistinctFix } from '#telemetry/position/distinct-fixes'
+import { type DeviceAlignment, openDwellRows } from '#telemetry/position/device-alignment'
 import { type Dwell, deviceClasses } from '#telemetry/position/dwell'
 import type { DwellState } from '#telemetry/position/dwell-detector'
 import type { ModemService, SimUse } from '#telemetry/position/lost-operator'
 import { kinds } from '#telemetry/report/fields'
 import { alignments } from '#telemetry/report/rows'
 import type { RadioRow } from '#telemetry/rows/radio-row'
-import { continueTrack, type IdleTrack, idleTrack, settleDueMs } from '#telemetry-writer/tracks/device-track'
+import {
+  type DeviceTrack,
+  forgetSettledPast,
+  isIdle,
+  type MutableTrack,
+  own,
+  settleDueMs,
+} from '#telemetry-writer/tracks/device-track'
 import type { Owners } from '#telemetry-writer/tracks/track-owners'
 import type { DeviceState } from './device-state.ts'
 import type { SeenTimes } from './seen-samples.ts'
@@ -53,29 +57,26 @@ const writer = createByteWriter(64 * 1024)
 
 /** Packs a state. Undefined if the device has work that must stay in memory. */
 export function packState({ position, seen, track, newestSystemMs, usedAtMs }: DeviceState): PackedState | undefined {
-  const idle = idleTrack(track)
-  if (!idle) return undefined
+  if (!isIdle(track)) return undefined
+  forgetSettledPast(track)
   writer.at = 0
   writeNumber(writer, position)
   writeNumber(writer, newestSystemMs)
   writeNumber(writer, usedAtMs)
   for (const kind of kinds) writeSeen(writer, seen[kind])
-  writeTrack(writer, idle)
-  writeAlignment(writer, idle.alignment)
+  writeTrack(writer, track)
+  writeAlignment(writer, track.alignment)
   return { bytes: writtenIn(writer), settleDueMs: settleDueMs(track, usedAtMs) }
 }
 
-/** Returns a state that continues where these bytes were packed. Throws a RangeError if they are incomplete. */
-export function unpackState(bytes: Buffer): DeviceState {
+/** Makes a state that continues where these bytes were packed. Throws a RangeError if they are incomplete. */
+export function unpackState(bytes: Buffer, state: DeviceState): void {
   const reader = readerOf(bytes)
-  const [position, newestSystemMs, usedAtMs] = [readNumber(reader), readNumber(reader), readNumber(reader)]
-  const seen = {
-    cellular: readSeen(reader),
-    connection: readSeen(reader),
-    location: readSeen(reader),
-    system: readSeen(reader),
-  }
-  return { position, seen, track: continueTrack(readTrack(reader)), newestSystemMs, usedAtMs }
+  state.position = readNumber(reader)
+  state.newestSystemMs = readNumber(reader)
+  state.usedAtMs = readNumber(reader)
+  for (const kind of kinds) readSeen(reader, state.seen[kind])
+  readTrack(reader, own(state.track))
 }
 
 function writeSeen(to: ByteWriter, { floorMs, newestMs, generation, sources, current, previous }: SeenTimes): void {
@@ -84,23 +85,20 @@ function writeSeen(to: ByteWriter, { floorMs, newestMs, generation, sources, cur
   writeNumber(to, generation)
   writeCount(to, sources.length)
   for (const source of sources) writeText(to, source)
-  writeNumbers(to, current)
-  writeNumbers(to, previous)
+  writeNumberList(to, current)
+  writeNumberList(to, previous)
 }
 
-function readSeen(from: ByteReader): SeenTimes {
-  const [floorMs, newestMs, generation] = [readNumber(from), readNumber(from), readNumber(from)]
-  const sources = readList(from, () => readText(from) ?? '')
-  // A lookup is made again when it is needed.
-  return {
-    floorMs,
-    newestMs,
-    generation,
-    sources,
-    current: readNumbers(from),
-    previous: readNumbers(from),
-    lookup: undefined,
-  }
+function readSeen(from: ByteReader, seen: SeenTimes): void {
+  seen.floorMs = readNumber(from)
+  seen.newestMs = readNumber(from)
+  seen.generation = readNumber(from)
+  seen.sources.length = readCount(from)
+  for (let index = 0; index < seen.sources.length; index++) seen.sources[index] = readText(from) ?? ''
+  readNumberList(from, seen.current)
+  readNumberList(from, seen.previous)
+  // It is made again when it is needed.
+  seen.lookup = undefined
 }
 
 function readList<Item>(from: ByteReader, read: (from: ByteReader) => Item): Item[] {
@@ -126,7 +124,7 @@ const readOptional = <Value>(from: ByteReader, read: (from: ByteReader) => Value
 const writeFlag = (to: ByteWriter, value: boolean): void => writeByte(to, value ? 1 : 0)
 const readFlag = (from: ByteReader): boolean => readByte(from) === 1
 
-function writeTrack(to: ByteWriter, track: IdleTrack): void {
+function writeTrack(to: ByteWriter, track: DeviceTrack): void {
   writeByte(to, deviceClasses.indexOf(track.deviceClass))
   for (const value of [track.realignFailures, track.revision, track.settledAtMs]) writeNumber(to, value)
   writeNumber(to, track.interval.receivedAtMs)
@@ -148,22 +146,22 @@ function writeTrack(to: ByteWriter, track: IdleTrack): void {
   writeList(to, track.services, writeService)
 }
 
-function readTrack(from: ByteReader): IdleTrack {
-  const deviceClass = deviceClasses[readByte(from)] ?? 'vehicle'
-  const [realignFailures, revision, settledAtMs] = [readNumber(from), readNumber(from), readNumber(from)]
-  const interval = { receivedAtMs: readNumber(from), everyMs: readNumber(from) }
-  const past = readOptional(from, () => ({ tsMs: readNumber(from), lat: readNumber(from), lon: readNumber(from) }))
-  const written = readOptional(from, () => ({
+function readTrack(from: ByteReader, track: MutableTrack): void {
+  track.deviceClass = deviceClasses[readByte(from)] ?? 'vehicle'
+  track.realignFailures = readNumber(from)
+  track.revision = readNumber(from)
+  track.settledAtMs = readNumber(from)
+  track.interval = { receivedAtMs: readNumber(from), everyMs: readNumber(from) }
+  track.past = readOptional(from, () => ({ tsMs: readNumber(from), lat: readNumber(from), lon: readNumber(from) }))
+  track.written = readOptional(from, () => ({
     arrivedAtMs: readNumber(from),
     lastInsideAtMs: readNumber(from),
     gap: readFlag(from),
   }))
-  const unwritten = readOptional(from, () => ({ fromMs: readNumber(from), toMs: readNumber(from) }))
-  const owners = { present: readOptional(from, readOwner), previous: readOptional(from, readOwner) }
-  const services = readList(from, readService)
-  const alignment = readAlignment(from)
-  const times = { realignFailures, revision, settledAtMs, interval }
-  return { deviceClass, ...times, past, written, unwritten, owners, services, alignment }
+  track.unwritten = readOptional(from, () => ({ fromMs: readNumber(from), toMs: readNumber(from) }))
+  track.owners = { present: readOptional(from, readOwner), previous: readOptional(from, readOwner) }
+  track.services = readList(from, readService)
+  readAlignment(from, track.alignment)
 }
 
 function writeOwner(to: ByteWriter, owner: NonNullable<Owners['present']>): void {
@@ -211,105 +209,74 @@ const readSim = (from: ByteReader): SimUse => ({
   simSlot: readNullable(from),
 })
 
-const openDwellRows = ['none', 'settled', 'stale'] as const
-
-function writeAlignment(to: ByteWriter, state: DeviceAlignmentState<RadioRow>): void {
-  writeNumber(to, state.newestReportMs)
-  writeNumber(to, state.knownFromMs)
-  writeNumber(to, state.droppedUntilMs)
-  writeNullable(to, state.staleFromMs)
-  writeByte(to, openDwellRows.indexOf(state.openDwellRows))
-  writeList(to, state.fixes, writeFix)
-  writeDwellState(to, state.dwell, state.fixes)
-  writeList(to, state.closedDwells, writeDwell)
-  writeRows(to, state.trailing)
+function writeAlignment(to: ByteWriter, alignment: DeviceAlignment<RadioRow>): void {
+  writeNumber(to, alignment.newestReportMs)
+  writeNumber(to, alignment.knownFromMs)
+  writeNumber(to, alignment.droppedUntilMs)
+  writeNullable(to, alignment.staleFromMs)
+  writeByte(to, openDwellRows.indexOf(alignment.openDwellRows))
+  writeNumberList(to, alignment.fixes)
+  writeDwellState(to, alignment.dwell)
+  writeList(to, alignment.closedDwells, writeDwell)
+  writeRows(to, alignment.trailing)
 }
 
-function readAlignment(from: ByteReader): DeviceAlignmentState<RadioRow> {
-  const [newestReportMs, knownFromMs, droppedUntilMs] = [readNumber(from), readNumber(from), readNumber(from)]
-  const staleFromMs = readNullable(from)
-  const written = openDwellRows[readByte(from)] ?? 'none'
-  const fixes = readList(from, readFix)
-  const dwell = readDwellState(from, fixes)
-  const closedDwells = readList(from, readDwell)
-  const times = { newestReportMs, knownFromMs, droppedUntilMs, staleFromMs }
-  return { ...times, openDwellRows: written, fixes, dwell, closedDwells, trailing: readRows(from) }
+function readAlignment(from: ByteReader, alignment: DeviceAlignment<RadioRow>): void {
+  alignment.newestReportMs = readNumber(from)
+  alignment.knownFromMs = readNumber(from)
+  alignment.droppedUntilMs = readNumber(from)
+  alignment.staleFromMs = readNullable(from)
+  alignment.openDwellRows = openDwellRows[readByte(from)] ?? 'none'
+  readNumberList(from, alignment.fixes)
+  readDwellState(from, alignment.dwell)
+  alignment.closedDwells = readList(from, readDwell)
+  alignment.trailing = readRows(from)
 }
 
-function writeFix(to: ByteWriter, fix: DistinctFix): void {
-  writeNumber(to, fix.lat)
-  writeNumber(to, fix.lon)
-  writeNumber(to, fix.timeMs)
-  writeNumber(to, fix.firstReportMs)
-  writeNumber(to, fix.lastReportMs)
-  writeNumber(to, fix.accuracyM)
-  writeNullable(to, fix.speedMps)
-  writeNullable(to, fix.headingDeg)
-  writeFlag(to, fix.gap)
+/** An open dwell has no pending fixes, and a closed one no summary. */
+function writeDwellState(to: ByteWriter, dwell: DwellState): void {
+  writeCount(to, dwell.pendingFrom)
+  writeFlag(to, dwell.isOpen)
+  if (!dwell.isOpen) return
+  writeNumber(to, dwell.arrivedAtMs)
+  writeNumber(to, dwell.anchorLat)
+  writeNumber(to, dwell.anchorLon)
+  writeNumber(to, dwell.accuracyM)
+  writeFlag(to, dwell.gap)
+  writeExtent(to, dwell.extent)
 }
 
-const readFix = (from: ByteReader): DistinctFix => ({
-  lat: readNumber(from),
-  lon: readNumber(from),
-  timeMs: readNumber(from),
-  firstReportMs: readNumber(from),
-  lastReportMs: readNumber(from),
-  accuracyM: readNumber(from),
-  speedMps: readNullable(from),
-  headingDeg: readNullable(from),
-  gap: readFlag(from),
-})
-
-/** Most pending fixes are the newest fixes of the device: only their number is written. */
-function writeDwellState(to: ByteWriter, { pending, open }: DwellState, fixes: readonly DistinctFix[]): void {
-  let shared = 0
-  while (shared < pending.length && shared < fixes.length && pending.at(-1 - shared) === fixes.at(-1 - shared)) shared++
-  writeCount(to, shared)
-  writeList(to, pending.slice(0, pending.length - shared), writeFix)
-  writeOptional(to, open ?? undefined, (_, { anchor, last, extent, accuracyM, gap }) => {
-    writeFix(to, anchor)
-    writeOptional(to, last === fixes.at(-1) ? undefined : last, writeFix)
-    writeExtent(to, extent)
-    writeNumber(to, accuracyM)
-    writeFlag(to, gap)
-  })
+function readDwellState(from: ByteReader, dwell: DwellState): void {
+  dwell.pendingFrom = readCount(from)
+  dwell.isOpen = readFlag(from)
+  if (!dwell.isOpen) return
+  dwell.arrivedAtMs = readNumber(from)
+  dwell.anchorLat = readNumber(from)
+  dwell.anchorLon = readNumber(from)
+  dwell.accuracyM = readNumber(from)
+  dwell.gap = readFlag(from)
+  readExtent(from, dwell.extent)
 }
 
-function readDwellState(from: ByteReader, fixes: readonly DistinctFix[]): DwellState {
-  const shared = readCount(from)
-  const pending = [...readList(from, readFix), ...fixes.slice(fixes.length - shared)]
-  const open = readOptional(from, () => {
-    const anchor = readFix(from)
-    const last = readOptional(from, readFix) ?? fixes.at(-1) ?? anchor
-    return { anchor, last, extent: readExtent(from), accuracyM: readNumber(from), gap: readFlag(from) }
-  })
-  return { pending, open: open ?? null }
+function writeExtent(to: ByteWriter, extent: Extent): void {
+  writeNumber(to, extent.originLat)
+  writeNumber(to, extent.originLon)
+  writeNumber(to, extent.count)
+  writeNumber(to, extent.latOffsetSum)
+  writeNumber(to, extent.lonOffsetSum)
+  writeNumberList(to, extent.hull)
+  writeNumberList(to, extent.recent)
 }
 
-function writePoint(to: ByteWriter, { lat, lon }: Point): void {
-  writeNumber(to, lat)
-  writeNumber(to, lon)
+function readExtent(from: ByteReader, extent: Extent): void {
+  extent.originLat = readNumber(from)
+  extent.originLon = readNumber(from)
+  extent.count = readNumber(from)
+  extent.latOffsetSum = readNumber(from)
+  extent.lonOffsetSum = readNumber(from)
+  readNumberList(from, extent.hull)
+  readNumberList(from, extent.recent)
 }
-
-const readPoint = (from: ByteReader): Point => ({ lat: readNumber(from), lon: readNumber(from) })
-
-function writeExtent(to: ByteWriter, { origin, count, latOffsetSum, lonOffsetSum, hull, recent }: Extent): void {
-  writePoint(to, origin)
-  writeNumber(to, count)
-  writeNumber(to, latOffsetSum)
-  writeNumber(to, lonOffsetSum)
-  writeList(to, hull, writePoint)
-  writeList(to, recent, writePoint)
-}
-
-const readExtent = (from: ByteReader): Extent => ({
-  origin: readPoint(from),
-  count: readNumber(from),
-  latOffsetSum: readNumber(from),
-  lonOffsetSum: readNumber(from),
-  hull: readList(from, readPoint),
-  recent: readList(from, readPoint),
-})
 
 function writeDwell(to: ByteWriter, dwell: Dwell): void {
   writeNumber(to, dwell.arrivedAtMs)

@@ -2,24 +2,23 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type Kind, kinds } from '#telemetry/report/fields'
 import type { StatesReference } from '#telemetry-log/checkpoints/checkpoint'
-import { advanceTrack, createDeviceTrack, idleTrack, markDirty } from '#telemetry-writer/tracks/device-track'
-import type { DeviceState } from './device-state.ts'
+import { advanceTrack, markDirty } from '#telemetry-writer/tracks/device-track'
+import { createDeviceState, type DeviceState } from './device-state.ts'
+import { packState } from './packed-states.ts'
 import { createRestingStates } from './resting-states.ts'
-import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
+import { startSeenTimes } from './seen-samples.ts'
 import { openStateFile } from './state-file.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
 const minuteMs = 60_000
 
-const newState = (usedAtMs = startMs): DeviceState => ({
-  position: 0,
-  seen: Object.fromEntries(kinds.map((kind) => [kind, startSeenTimes(startMs, 0)])) as Record<Kind, SeenTimes>,
-  track: createDeviceTrack('vehicle'),
-  newestSystemMs: 0,
-  usedAtMs,
-})
+function newState(usedAtMs = startMs): DeviceState {
+  const state = createDeviceState()
+  state.usedAtMs = usedAtMs
+  for (const seen of Object.values(state.seen)) startSeenTimes(seen, startMs, 0)
+  return state
+}
 
 /** The state of a device whose open dwell is behind its fixes, so that it must be settled when the device is quiet. */
 function standing(): DeviceState {
@@ -92,7 +91,7 @@ function openKept(before: number, reference?: StatesReference) {
   return { states, file, end }
 }
 
-const plain = ({ track, ...rest }: DeviceState) => ({ ...rest, track: idleTrack(track) })
+const plain = (state: DeviceState) => packState(state)?.bytes.toString('latin1')
 
 test('the next process has the states whose reports it does not read again', () => {
   const first = openKept(0)

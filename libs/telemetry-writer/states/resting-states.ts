@@ -1,6 +1,6 @@
 import { createByteStore } from '#core/byte-store'
 import type { LogPosition } from '#telemetry-log/log'
-import type { DeviceState } from './device-state.ts'
+import { createDeviceState, type DeviceState } from './device-state.ts'
 import { packState, unpackState } from './packed-states.ts'
 import type { KeptState, StateChange } from './state-blocks.ts'
 import type { StateFile } from './state-file.ts'
@@ -9,7 +9,10 @@ import type { StateFile } from './state-file.ts'
 export type RestingStates = {
   size(): number
   has(deviceId: string): boolean
-  /** Packs and keeps a state. Returns whether it did: a state with work must stay in memory as it is. */
+  /**
+   * Packs and keeps a state. Returns whether it did: a state with work must stay in memory as it is. The object of a packed state
+   * becomes another one, so it must not be used any more.
+   */
   put(deviceId: string, state: DeviceState, packedAtMs: number): boolean
   /** Unpacks the state of a device and removes it. `packedAtMs` is -Infinity for a state of an earlier process. */
   take(deviceId: string): { state: DeviceState; packedAtMs: number } | undefined
@@ -44,6 +47,10 @@ const longestOutdatedMs = 60 * 60_000
 /** States that are written to a new file at once, in about 5 ms, and how often. More would delay the syncs of the log. */
 const rewriteBatch = 2_000
 const rewriteEveryMs = 200
+/** Objects of states that were packed, for the next ones: more than a group of reports needs, without those that grew large. */
+const mostSpare = 512
+const mostSpareFixes = 4_096
+
 /** What a state takes in the file beside its packed bytes: its device, and what `KeptState` tells. */
 const factBytes = 66
 
@@ -58,6 +65,7 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
   const freeRows: number[] = []
   let store = createByteStore()
   let columns = columnsOf(firstRows)
+  const spare: DeviceState[] = []
   let size = 0
   let packedBytes = 0
   let dueRow = 0
@@ -148,13 +156,15 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
       const resting = { deviceId, position, usedAtMs, settleDueMs, packed: bytes }
       place(resting, packedAtMs)
       kept?.file.add({ kind: 'put', state: resting })
+      if (spare.length < mostSpare && state.track.alignment.fixes.numbers.length <= mostSpareFixes) spare.push(state)
       return true
     },
     take(deviceId) {
       const row = rows.get(deviceId)
       const record = row === undefined ? noRecord : columns.record[row]
       if (row === undefined || record === undefined || record === noRecord) return undefined
-      const state = unpackState(store.read(record))
+      const state = spare.pop() ?? createDeviceState()
+      unpackState(store.read(record), state)
       remove(deviceId, row)
       return { state, packedAtMs: columns.packedAtMs[row] ?? 0 }
     },

@@ -3,15 +3,20 @@ import { distanceM } from '#telemetry/geo/geo'
 import { maxInterpolation } from '#telemetry/position/align'
 import { maxDirectionAgeMs } from '#telemetry/position/curve'
 import {
+  alignReport,
   createDeviceAlignment,
   type DeviceAlignment,
-  type DeviceAlignmentState,
-  initialAlignmentState,
+  distrust,
+  distrustOpenDwell,
   maxTrailing,
+  noteSettled,
   type TimeRange,
+  unsettledRows,
 } from '#telemetry/position/device-alignment'
 import type { DistinctFix, FixReport } from '#telemetry/position/distinct-fixes'
 import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/position/dwell'
+import { startWithin } from '#telemetry/position/dwell-detector'
+import { fixListOf, fixOf, fixReportedBy } from '#telemetry/position/fix-list'
 import {
   findLostOperators,
   type ModemService,
@@ -26,7 +31,7 @@ import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
 import { noReports, quietAfterMs, type ReportInterval, withReport } from './report-interval.ts'
 import { noOwners, type Owners, ownerAt, withFixes } from './track-owners.ts'
-import type { WithinDwell } from './within-dwell.ts'
+import type { StoredWithin } from './within-dwell.ts'
 import { isWorthWriting, versionOf, type WrittenDwell } from './written-dwell.ts'
 
 type Position = { tsMs: number; lat: number; lon: number }
@@ -34,9 +39,7 @@ type Position = { tsMs: number; lat: number; lon: number }
 /** The state that aligns a device's RF rows. Only the functions of this module change it. */
 export type DeviceTrack = {
   readonly deviceClass: DeviceClass
-  readonly alignment: Readonly<
-    Pick<DeviceAlignment<RadioRow>, 'firstFix' | 'fixAt' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>
-  >
+  readonly alignment: DeviceAlignment<RadioRow>
   /** The last position before the fixes in memory. Undefined after `askForPast` has used it. */
   readonly past: Position | undefined
   /** Times whose rows must be aligned again from storage: few and disjoint. */
@@ -61,8 +64,7 @@ export type DeviceTrack = {
   readonly services: readonly ModemService[]
 }
 
-type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
-  alignment: DeviceAlignment<RadioRow>
+export type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
   rebuilding: Rebuilding | undefined
   services: ModemService[]
 }
@@ -94,7 +96,7 @@ export const createDeviceTrack = (deviceClass: DeviceClass, knownFromMs = 0): De
 
 const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack => ({
   deviceClass,
-  alignment: alignmentFrom(deviceClass, { ...initialAlignmentState, knownFromMs }),
+  alignment: createDeviceAlignment(knownFromMs),
   past: undefined,
   dirty: [],
   realigning: undefined,
@@ -109,11 +111,8 @@ const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack
   services: [],
 })
 
-const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState<RadioRow>): DeviceAlignment<RadioRow> =>
-  createDeviceAlignment<RadioRow>(dwellPolicies[deviceClass], state)
-
-/** Every track is created by `emptyTrack`, so that this module may change it. */
-const own = (track: DeviceTrack): MutableTrack => track as MutableTrack
+/** Every track is created by `emptyTrack`, so that this module may change it, and the one that unpacks it. */
+export const own = (track: DeviceTrack): MutableTrack => track as MutableTrack
 
 /** Discards everything the track knows. */
 export function resetTrack(track: DeviceTrack, knownFromMs: number): void {
@@ -133,9 +132,10 @@ export function advanceTrack(
   const { deviceId } = origin
   const state = own(track)
   const uncertain = findLostOperators(state.services, samples)
-  const { rows: moved, closed, open, dirty } = state.alignment.apply(reports, samples)
+  const policy = dwellPolicies[state.deviceClass]
+  const { rows: moved, closed, open, dirty } = alignReport(state.alignment, policy, reports, samples)
   // A row without a position counts nowhere.
-  if (state.alignment.firstFix())
+  if (hasFixes(state))
     for (const range of [...uncertain, ...renewLostOperators(state.services, moved)]) markDirty(state, range)
   const rows = state.rebuilding ? withoutPlaced(moved, samples, state.rebuilding) : moved
   state.revision += 1
@@ -187,7 +187,7 @@ export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: nu
   const range = outdated(state)
   if (!range || nowMs < settleDueMs(state, heardAtMs)) return false
   markDirty(state, range)
-  state.alignment.settled()
+  noteSettled(state.alignment)
   state.unwritten = undefined
   state.settledAtMs = nowMs
   return true
@@ -204,7 +204,7 @@ export function settleDueMs(track: DeviceTrack, heardAtMs: number): number {
   return Math.max(heardAtMs + quietAfterMs(track.interval), track.settledAtMs + range.toMs - range.fromMs)
 }
 
-const outdated = (track: DeviceTrack): TimeRange | undefined => own(track).alignment.unsettled() ?? track.unwritten
+const outdated = (track: DeviceTrack): TimeRange | undefined => unsettledRows(track.alignment) ?? track.unwritten
 
 /** Sets the last position before the fixes in memory. */
 export function setPast(track: DeviceTrack, past: Position | undefined): void {
@@ -218,24 +218,33 @@ export function setPast(track: DeviceTrack, past: Position | undefined): void {
 export function askForPast(track: DeviceTrack): boolean {
   const state = own(track)
   const first = fixAfterPast(state)
-  if (state.alignment.firstFix()) state.past = undefined
+  if (hasFixes(state)) state.past = undefined
   if (!first) return false
   const fromMs = first.firstReportMs
-  state.alignment.distrust(fromMs)
+  distrust(state.alignment, fromMs)
   markDirty(state, { fromMs, toMs: fromMs })
   return true
 }
 
+const hasFixes = ({ alignment }: DeviceTrack): boolean => alignment.fixes.length > 0
+
+/** The fix in memory that was reported last at or before this time. */
+export function fixAt({ alignment: { fixes } }: DeviceTrack, tsMs: number): DistinctFix | undefined {
+  const fix = fixReportedBy(fixes, tsMs)
+  return fix < 0 ? undefined : fixOf(fixes, fix)
+}
+
 /** The first fix in memory if the past position affects it. */
-function fixAfterPast({ past, alignment, deviceClass }: DeviceTrack): DistinctFix | undefined {
-  const first = past && alignment.firstFix()
-  return past && first && affects(first, past, dwellPolicies[deviceClass]) ? first : undefined
+function fixAfterPast(track: DeviceTrack): DistinctFix | undefined {
+  const { past, alignment, deviceClass } = track
+  if (!past || !hasFixes(track)) return undefined
+  const first = fixOf(alignment.fixes, 0)
+  return affects(first, past, dwellPolicies[deviceClass]) ? first : undefined
 }
 
 /** Starts an empty track behind its past position. RF rows close to that position are aligned from storage. */
 export function startAfterPast(track: DeviceTrack, past: Position): void {
-  const knownFromMs = past.tsMs + maxInterpolation.ms
-  own(track).alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs })
+  own(track).alignment = createDeviceAlignment(past.tsMs + maxInterpolation.ms)
 }
 
 export type StoredTrack = {
@@ -243,33 +252,39 @@ export type StoredTrack = {
   reports: readonly (FixReport & Arrival)[]
   rows: readonly RadioRow[]
   /** The state after the older reports, if it is known. */
-  within?: WithinDwell<FixReport>
+  within?: StoredWithin<FixReport>
 }
 
 /** Restores the track from the newest stored fixes and rows, both ordered by time. */
 export function restoreTrack(track: DeviceTrack, { knownFromMs, reports, rows, within }: StoredTrack): void {
   const state = own(track)
-  const past = { ...initialAlignmentState, knownFromMs, ...within?.state }
+  const alignment = createDeviceAlignment<RadioRow>(knownFromMs)
+  if (within) {
+    alignment.fixes = fixListOf(within.fixes)
+    alignment.newestReportMs = within.summary.lastInsideAtMs
+    startWithin(alignment.dwell, within.summary, alignment.fixes)
+  }
   // So many rows may not be all of them.
-  if (rows.length > maxTrailing) past.droppedUntilMs = Math.max(past.droppedUntilMs, rows[0]?.tsMs ?? 0)
-  state.alignment = alignmentFrom(track.deviceClass, past)
+  if (rows.length > maxTrailing) alignment.droppedUntilMs = rows[0]?.tsMs ?? 0
+  state.alignment = alignment
   for (const report of reports) {
     state.owners = withFixes(state.owners, report, [report])
     state.interval = withReport(state.interval, report.receivedAtMs)
   }
-  const { dirty, open } = state.alignment.apply(within?.newer ?? reports, rows)
+  const policy = dwellPolicies[track.deviceClass]
+  const { dirty, open } = alignReport(alignment, policy, within?.newer ?? reports, rows)
   for (const range of dirty) markDirty(state, range)
   if (!open) return
   state.written = versionOf(open)
   // The stored rows of the open dwell may lag behind its newest fixes. Realign them when the device is quiet or departs.
-  state.alignment.distrustOpenDwell()
+  distrustOpenDwell(alignment)
 }
 
 /** Takes over the unfinished realignments of a track that this one replaces. */
 export function inheritDirty(track: DeviceTrack, replaced: DeviceTrack, receivedBeforeMs: number): void {
-  const staleFromMs = replaced.alignment.staleFromMs()
+  const { staleFromMs } = replaced.alignment
   if (staleFromMs !== null) {
-    own(track).alignment.distrust(staleFromMs)
+    distrust(track.alignment, staleFromMs)
     markDirty(track, { fromMs: staleFromMs, toMs: receivedBeforeMs })
   }
   for (const range of replaced.dirty) markDirty(track, range)
@@ -278,26 +293,13 @@ export function inheritDirty(track: DeviceTrack, replaced: DeviceTrack, received
 /** True when the track has rows to realign. */
 export const hasWork = ({ dirty, realigning }: DeviceTrack): boolean => dirty.length > 0 || realigning !== undefined
 
-type Work = 'dirty' | 'realigning' | 'rebuilding'
-/** A track that waits for its next report, as plain data. */
-export type IdleTrack = Omit<DeviceTrack, Work | 'alignment'> & { alignment: DeviceAlignmentState<RadioRow> }
+/** Whether the track waits for its next report only. */
+export const isIdle = (track: DeviceTrack): boolean => !hasWork(track) && track.rebuilding === undefined
 
-/** Returns a copy of the track. Undefined if it has work. */
-export function idleTrack(track: DeviceTrack): IdleTrack | undefined {
-  const { alignment, dirty, realigning, rebuilding, ...rest } = own(track)
-  if (hasWork(track) || rebuilding) return undefined
-  const past = alignment.firstFix() && !fixAfterPast(track) ? undefined : rest.past
-  return { ...rest, past, alignment: alignment.state() }
+/** Forgets the past position once it can no longer affect anything. */
+export function forgetSettledPast(track: DeviceTrack): void {
+  if (track.past && hasFixes(track) && !fixAfterPast(track)) own(track).past = undefined
 }
-
-/** Returns a track that continues where `idleTrack` was called. */
-export const continueTrack = ({ alignment, ...rest }: IdleTrack): DeviceTrack => ({
-  ...rest,
-  alignment: alignmentFrom(rest.deviceClass, alignment),
-  dirty: [],
-  realigning: undefined,
-  rebuilding: undefined,
-})
 
 /** Removes and returns all dirty ranges. */
 export function takeDirty(track: DeviceTrack): readonly TimeRange[] {
@@ -327,8 +329,7 @@ export function failRealignment(track: DeviceTrack, maxFailures: number, nowMs: 
   state.realigning = undefined
   state.realignFailures += 1
   if (state.realignFailures < maxFailures) return false
-  const { alignment } = emptyTrack(state.deviceClass, nowMs)
-  Object.assign(state, { dirty: [], realignFailures: 0, alignment })
+  Object.assign(state, { dirty: [], realignFailures: 0, alignment: createDeviceAlignment(nowMs) })
   return true
 }
 
@@ -347,7 +348,7 @@ export function advanceRebuild(track: DeviceTrack, progress: Partial<Omit<Rebuil
 export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment<RadioRow>, open: Dwell | null): void {
   const state = own(track)
   const lateFromMs = state.rebuilding?.lateFromMs ?? Infinity
-  if (lateFromMs !== Infinity) alignment.distrust(lateFromMs)
+  if (lateFromMs !== Infinity) distrust(alignment, lateFromMs)
   state.alignment = alignment
   state.written = open === null ? undefined : versionOf(open)
   state.unwritten = undefined

@@ -1,28 +1,20 @@
-import type { DeviceAlignmentState } from '#telemetry/position/device-alignment'
-import { distinctFixes, type FixReport } from '#telemetry/position/distinct-fixes'
+import { type DistinctFix, distinctFixes, type FixReport } from '#telemetry/position/distinct-fixes'
 import type { OpenDwellSummary } from '#telemetry/position/dwell'
-import { stateWithin } from '#telemetry/position/dwell-detector'
+import type { WithinDwell } from '#telemetry/position/dwell-detector'
 
-export type WithinDwell<Report> = {
-  state: Pick<DeviceAlignmentState, 'fixes' | 'dwell' | 'newestReportMs'>
-  /** The reports that the state does not include. */
-  newer: Report[]
-}
+/** An open dwell up to its newest fix that its stored row includes, and the reports that it does not include. */
+export type StoredWithin<Report> = WithinDwell & { newer: Report[] }
 
 /**
- * Returns the state of an alignment at the newest fix that the stored row of an open dwell includes. Undefined if it is not
- * among these reports, which are ordered by time.
+ * Returns what is known of an open dwell from its stored row and these reports, which are ordered by time. Undefined if the newest
+ * fix that the row includes is not among them.
  */
 export function withinDwell<Report extends FixReport>(
-  dwell: OpenDwellSummary,
+  summary: OpenDwellSummary,
   reports: readonly Report[],
-): WithinDwell<Report> | undefined {
-  const included = reports.filter(({ tsMs }) => tsMs <= dwell.lastInsideAtMs)
-  const fixes = distinctFixes(included)
-  const last = fixes.at(-1)
-  if (last?.lastReportMs !== dwell.lastInsideAtMs) return undefined
-  return {
-    state: { fixes, dwell: stateWithin(dwell, last), newestReportMs: last.lastReportMs },
-    newer: reports.slice(included.length),
-  }
+): StoredWithin<Report> | undefined {
+  const included = reports.filter(({ tsMs }) => tsMs <= summary.lastInsideAtMs)
+  const fixes: DistinctFix[] = distinctFixes(included)
+  if (fixes.at(-1)?.lastReportMs !== summary.lastInsideAtMs) return undefined
+  return { summary, fixes, newer: reports.slice(included.length) }
 }

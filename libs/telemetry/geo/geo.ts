@@ -34,10 +34,13 @@ export function normalizeLongitude(lon: number): number {
 }
 
 /** Metres between two points on the sphere (haversine). */
-export function distanceM(a: Point, b: Point): number {
-  const sinLat = Math.sin(((b.lat - a.lat) * radians) / 2)
-  const sinLon = Math.sin(((b.lon - a.lon) * radians) / 2)
-  const chord = sinLat * sinLat + Math.cos(a.lat * radians) * Math.cos(b.lat * radians) * sinLon * sinLon
+export const distanceM = (a: Point, b: Point): number => distanceBetween(a.lat, a.lon, b.lat, b.lon)
+
+/** `distanceM` for positions that are only numbers. */
+export function distanceBetween(latA: number, lonA: number, latB: number, lonB: number): number {
+  const sinLat = Math.sin(((latB - latA) * radians) / 2)
+  const sinLon = Math.sin(((lonB - lonA) * radians) / 2)
+  const chord = sinLat * sinLat + Math.cos(latA * radians) * Math.cos(latB * radians) * sinLon * sinLon
   return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(chord)))
 }
 

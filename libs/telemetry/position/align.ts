@@ -1,12 +1,26 @@
 import { latLngToCell } from 'h3-js'
 import { type CellSides, isWellInside, sidesOf } from '#telemetry/geo/cell-sides'
-import { distanceM } from '#telemetry/geo/geo'
 import type { AlignedPosition, CoverageCells, RadioFacts } from '#telemetry/report/rows'
 import { fixAccuracyM, isUsableFix } from '#telemetry/report/usable'
-import { maxCurveMs, pointOnCurve } from './curve.ts'
-import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
+import { type Curve, curveBetween, maxCurveMs, pointOn } from './curve.ts'
+import { distinctFixes, type FixReport } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
 import { detectDwells } from './dwell-detector.ts'
+import {
+  accuracyM,
+  apartM,
+  type FixList,
+  fixCount,
+  fixLat,
+  fixListOf,
+  fixLon,
+  fixMadeBy,
+  fixOf,
+  fixReportedBy,
+  fixTimeMs,
+  lastReportMs,
+  speedMps,
+} from './fix-list.ts'
 
 /** Fixes further apart than this are not interpolated. */
 export const maxInterpolation = { metres: 300, ms: 15 * 60_000 }
@@ -21,8 +35,18 @@ const singleFixDwellErrorM = 50
 /** Half the mean edge of a resolution-10 cell. Rows with a larger error do not count towards coverage. */
 const maxCoverageErrorM = 37.9
 
-/** A device's positions over time: fixes in order of time, dwells in order of arrival. */
-export type Track = { fixes: readonly DistinctFix[]; dwells: readonly Dwell[] }
+/** A device's positions over time, as long as they do not change: fixes in order of time, dwells in order of arrival. */
+export type Track = {
+  readonly fixes: FixList
+  readonly dwells: readonly Dwell[]
+  /** The last fixes between which a sample was placed. */
+  bracket: Bracket | undefined
+}
+
+export const trackOf = (fixes: FixList, dwells: readonly Dwell[]): Track => ({ fixes, dwells, bracket: undefined })
+
+/** What all samples between two consecutive fixes share. `curve` is null if they are too far apart. */
+type Bracket = { older: number; apartMs: number; apartM: number; accuracyM: number; curve: Curve | null }
 
 const nowhere: AlignedPosition = {
   alignedLat: null,
@@ -33,28 +57,6 @@ const nowhere: AlignedPosition = {
 }
 
 const noCells: CoverageCells = { h3Res10: null, h3Res5: null }
-
-/** Returns the index of the last entry that starts at or before `tsMs`. −1 if all start later. */
-export function lastStartedBy<Entry>(
-  entries: readonly Entry[],
-  startMs: (entry: Entry) => number,
-  tsMs: number,
-): number {
-  let low = 0
-  let high = entries.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const entry = entries[middle]
-    if (entry !== undefined && startMs(entry) <= tsMs) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
-
-const fixTime = ({ timeMs }: DistinctFix) => timeMs
-const firstReport = ({ firstReportMs }: DistinctFix) => firstReportMs
-const lastInside = ({ lastInsideAtMs }: Dwell) => lastInsideAtMs
-const speedOf = ({ speedMps }: DistinctFix) => speedMps ?? assumedSpeedMps
 
 /** Uses the position that the router sent with the sample. */
 function stampedPosition(row: RadioFacts): AlignedPosition | null {
@@ -75,7 +77,14 @@ function stampedPosition(row: RadioFacts): AlignedPosition | null {
  * Starts and ends of dwells never decrease, so the first dwell that ends at or after the time is the earliest candidate.
  */
 function dwellAt(tsMs: number, dwells: readonly Dwell[]): Dwell | undefined {
-  const dwell = dwells[lastStartedBy(dwells, lastInside, tsMs - 1) + 1]
+  let low = 0
+  let high = dwells.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((dwells[middle]?.lastInsideAtMs ?? tsMs) < tsMs) low = middle + 1
+    else high = middle
+  }
+  const dwell = dwells[low]
   return dwell !== undefined && dwell.arrivedAtMs <= tsMs ? dwell : undefined
 }
 
@@ -84,68 +93,88 @@ function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition 
   if (dwell === undefined) return null
   const errorM = dwell.fixCount === 1 ? singleFixDwellErrorM : dwell.radiusM
   // Use the time of the report: a fix outside the dwell that is reported late must not change the age of fixes inside.
-  const reported = fixes[lastStartedBy(fixes, firstReport, tsMs)]
+  const reported = fixReportedBy(fixes, tsMs)
   return {
     alignedLat: dwell.lat,
     alignedLon: dwell.lon,
     alignment: 'dwell',
     alignErrorM: Math.hypot(dwell.accuracyM, errorM),
-    alignedFixAgeMs: tsMs - Math.max(dwell.arrivedAtMs, reported?.timeMs ?? 0),
+    alignedFixAgeMs: tsMs - Math.max(dwell.arrivedAtMs, reported < 0 ? 0 : fixTimeMs(fixes, reported)),
   }
 }
 
-function interpolatedPosition(
-  tsMs: number,
-  before: DistinctFix | undefined,
-  older: DistinctFix | undefined,
-  newer: DistinctFix | undefined,
-): AlignedPosition | null {
-  if (older === undefined || newer === undefined || tsMs === older.timeMs) return null
-  const apartMs = newer.timeMs - older.timeMs
-  const apartM = distanceM(older, newer)
-  if (apartMs > maxInterpolation.ms || apartM > maxInterpolation.metres) return null
-  const fraction = (tsMs - older.timeMs) / apartMs
-  const { lat, lon } = pointOnCurve(before, older, newer, fraction)
+function bracketAt(fixes: FixList, older: number): Bracket {
+  const newer = older + 1
+  const apartMs = fixTimeMs(fixes, newer) - fixTimeMs(fixes, older)
+  const metres = apartM(fixes, older, newer)
+  const isFar = apartMs > maxInterpolation.ms || metres > maxInterpolation.metres
+  const before = older > 0 ? fixOf(fixes, older - 1) : undefined
+  return {
+    older,
+    apartMs,
+    apartM: metres,
+    accuracyM: Math.max(accuracyM(fixes, older), accuracyM(fixes, newer)),
+    curve: isFar ? null : curveBetween(before, fixOf(fixes, older), fixOf(fixes, newer)),
+  }
+}
+
+/** `older`: the newest fix at or before the time. */
+function interpolatedPosition(tsMs: number, track: Track, older: number): AlignedPosition | null {
+  const { fixes } = track
+  if (older < 0 || older + 1 >= fixCount(fixes)) return null
+  const sinceOlderMs = tsMs - fixTimeMs(fixes, older)
+  if (sinceOlderMs === 0) return null
+  if (track.bracket?.older !== older) track.bracket = bracketAt(fixes, older)
+  const { curve, apartMs, apartM: metres, accuracyM: ofFixesM } = track.bracket
+  if (curve === null) return null
+  const fraction = sinceOlderMs / apartMs
+  const { lat, lon } = pointOn(curve, fraction)
   return {
     alignedLat: lat,
     alignedLon: lon,
     alignment: 'interpolated',
-    alignErrorM: Math.hypot(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
-    alignedFixAgeMs: tsMs - older.timeMs,
+    alignErrorM: Math.hypot(ofFixesM, gapErrorM(metres, apartMs, fraction)),
+    alignedFixAgeMs: sinceOlderMs,
   }
 }
 
 /** Returns the error of a position between two fixes. It grows with the gap, which may contain a stop. */
-function gapErrorM(apartM: number, apartMs: number, fraction: number): number {
-  if (apartMs <= 20_000) return 0.6 * apartM * fraction * (1 - fraction)
-  return apartMs <= maxCurveMs ? 0.3 * apartM : apartM / 2
+function gapErrorM(metres: number, apartMs: number, fraction: number): number {
+  if (apartMs <= 20_000) return 0.6 * metres * fraction * (1 - fraction)
+  return apartMs <= maxCurveMs ? 0.3 * metres : metres / 2
 }
 
-const atFix = (fix: DistinctFix, alignment: 'exact' | 'held', awayMs: number, ageMs: number): AlignedPosition => ({
-  alignedLat: fix.lat,
-  alignedLon: fix.lon,
-  alignment,
-  alignErrorM: Math.hypot(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
-  alignedFixAgeMs: ageMs,
-})
-
-function exactPosition(
-  tsMs: number,
-  older: DistinctFix | undefined,
-  newer: DistinctFix | undefined,
-): AlignedPosition | null {
-  const sinceOlderMs = older === undefined ? Number.POSITIVE_INFINITY : tsMs - older.timeMs
-  const untilNewerMs = newer === undefined ? Number.POSITIVE_INFINITY : newer.timeMs - tsMs
-  if (older !== undefined && sinceOlderMs <= exactMs && sinceOlderMs <= untilNewerMs) {
-    return atFix(older, 'exact', sinceOlderMs, sinceOlderMs)
+function atFix(
+  fixes: FixList,
+  fix: number,
+  alignment: 'exact' | 'held',
+  awayMs: number,
+  ageMs: number,
+): AlignedPosition {
+  const reportedMps = speedMps(fixes, fix)
+  const movedM = ((Number.isNaN(reportedMps) ? assumedSpeedMps : reportedMps) * awayMs) / 1000
+  return {
+    alignedLat: fixLat(fixes, fix),
+    alignedLon: fixLon(fixes, fix),
+    alignment,
+    alignErrorM: Math.hypot(accuracyM(fixes, fix), movedM),
+    alignedFixAgeMs: ageMs,
   }
-  return newer !== undefined && untilNewerMs <= exactMs ? atFix(newer, 'exact', untilNewerMs, 0) : null
 }
 
-function heldPosition(tsMs: number, older: DistinctFix | undefined): AlignedPosition | null {
-  if (older === undefined || (older.speedMps ?? 0) > maxHeldSpeedMps) return null
-  const sinceRepeatMs = Math.max(0, tsMs - older.lastReportMs)
-  return sinceRepeatMs <= heldMs ? atFix(older, 'held', sinceRepeatMs, tsMs - older.timeMs) : null
+function exactPosition(tsMs: number, fixes: FixList, older: number): AlignedPosition | null {
+  const newer = older + 1
+  const sinceOlderMs = older < 0 ? Number.POSITIVE_INFINITY : tsMs - fixTimeMs(fixes, older)
+  const untilNewerMs = newer < fixCount(fixes) ? fixTimeMs(fixes, newer) - tsMs : Number.POSITIVE_INFINITY
+  if (sinceOlderMs <= exactMs && sinceOlderMs <= untilNewerMs)
+    return atFix(fixes, older, 'exact', sinceOlderMs, sinceOlderMs)
+  return untilNewerMs <= exactMs ? atFix(fixes, newer, 'exact', untilNewerMs, 0) : null
+}
+
+function heldPosition(tsMs: number, fixes: FixList, older: number): AlignedPosition | null {
+  if (older < 0 || speedMps(fixes, older) > maxHeldSpeedMps) return null
+  const sinceRepeatMs = Math.max(0, tsMs - lastReportMs(fixes, older))
+  return sinceRepeatMs <= heldMs ? atFix(fixes, older, 'held', sinceRepeatMs, tsMs - fixTimeMs(fixes, older)) : null
 }
 
 /** Returns where an RF sample was measured, by the first rule that applies. `alignment` is `none` if no rule does. */
@@ -153,15 +182,13 @@ export function alignSample(row: RadioFacts, track: Track): AlignedPosition {
   const stamped = stampedPosition(row)
   if (stamped !== null) return stamped
   const { tsMs } = row
-  const olderAt = lastStartedBy(track.fixes, fixTime, tsMs)
-  const older = track.fixes[olderAt]
-  const newer = track.fixes[olderAt + 1]
-  const before = track.fixes[olderAt - 1]
+  const { fixes } = track
+  const older = fixMadeBy(fixes, tsMs)
   return (
     dwellPosition(tsMs, track) ??
-    interpolatedPosition(tsMs, before, older, newer) ??
-    exactPosition(tsMs, older, newer) ??
-    heldPosition(tsMs, older) ??
+    interpolatedPosition(tsMs, track, older) ??
+    exactPosition(tsMs, fixes, older) ??
+    heldPosition(tsMs, fixes, older) ??
     nowhere
   )
 }
@@ -231,6 +258,6 @@ export function align<Row extends RadioFacts>(
 ): { rows: Row[]; dwells: Dwell[] } {
   const fixes = distinctFixes(reports)
   const dwells = detectDwells(fixes, policy)
-  const track = { fixes, dwells }
+  const track = trackOf(fixListOf(fixes), dwells)
   return { rows: samples.map((row) => placeRow(row, alignSample(row, track))), dwells }
 }

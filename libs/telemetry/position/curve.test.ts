@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { distanceM, fromPlane, toPlane } from '#telemetry/geo/geo'
-import { pointOnCurve } from './curve.ts'
+import { curveBetween, pointOn } from './curve.ts'
 import { type DistinctFix, startFix } from './distinct-fixes.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
@@ -17,7 +17,7 @@ function fix({ second, eastM = 0, northM = 0, speedMps = null, headingDeg = null
 /** The position at a second between two fixes, in metres from the older one, which stands at the origin. */
 function at(second: number, older: Fix, newer: Fix, before?: Fix): [eastM: number, northM: number] {
   const fraction = (second - older.second) / (newer.second - older.second)
-  const point = pointOnCurve(before && fix(before), fix(older), fix(newer), fraction)
+  const point = pointOn(curveBetween(before && fix(before), fix(older), fix(newer)), fraction)
   const { eastM, northM } = toPlane(origin, point)
   return [Number(eastM.toFixed(2)), Number(northM.toFixed(2))]
 }
@@ -93,11 +93,11 @@ it('begins and ends at the fixes and stays near them, also across the antimeridi
         const older = startFix(report, undefined)
         const newer = startFix({ ...report, ...fromPlane(a, to), tsMs: startMs + durationMs }, undefined)
         const chordM = distanceM(older, newer)
-        const place = pointOnCurve(undefined, older, newer, u)
+        const place = pointOn(curveBetween(undefined, older, newer), u)
         expect(Math.abs(place.lat)).toBeLessThanOrEqual(90)
         expect(Math.abs(place.lon)).toBeLessThanOrEqual(180)
-        expect(distanceM(older, pointOnCurve(undefined, older, newer, 0))).toBeLessThan(0.01)
-        expect(distanceM(newer, pointOnCurve(undefined, older, newer, 1))).toBeLessThan(0.01)
+        expect(distanceM(older, pointOn(curveBetween(undefined, older, newer), 0))).toBeLessThan(0.01)
+        expect(distanceM(newer, pointOn(curveBetween(undefined, older, newer), 1))).toBeLessThan(0.01)
         // Each end bends the curve by at most 4/27 of three chords.
         expect(distanceM(older, place)).toBeLessThanOrEqual(chordM * (1 + (2 * 3 * 4) / 27) + 0.5)
       },

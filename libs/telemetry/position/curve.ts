@@ -1,4 +1,14 @@
-import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, radians, toPlane } from '#telemetry/geo/geo'
+import {
+  bearingDeg,
+  degreeM,
+  earthRadiusM,
+  normalizeLongitude,
+  type PlaneVector,
+  type Point,
+  pointBetween,
+  radians,
+  toPlane,
+} from '#telemetry/geo/geo'
 import type { DistinctFix } from './distinct-fixes.ts'
 
 /** Between fixes with a longer time apart, the curve is no better than a straight line. */
@@ -13,32 +23,60 @@ const maxSpeedRatio = 3
 
 type Knot = Point & Pick<DistinctFix, 'timeMs' | 'speedMps' | 'headingDeg'>
 
+/** The way between two consecutive distinct fixes: what all points on it share. */
+export type Curve = {
+  origin: Point
+  end: Point
+  /** Without bend, the other members say nothing. */
+  isStraight: boolean
+  /** From the older fix to the newer one. */
+  chord: PlaneVector
+  startDirection: PlaneVector
+  endDirection: PlaneVector
+  /** Metres covered at the speed of each end in the whole time between the fixes. */
+  startM: number
+  endM: number
+  /** Metres of a degree of longitude. */
+  lonDegreeM: number
+}
+
 /**
- * Returns the position a fraction of the time (0..1) between two consecutive distinct fixes: on a cubic Hermite curve in
- * the local plane of the older fix up to 40 s apart, on the straight line beyond. `before` is the distinct fix before
- * `older`. The curve depends on nothing after `newer`, so a later fix never moves a position on it.
+ * Returns the way between two consecutive distinct fixes: a cubic Hermite curve in the local plane of the older fix up to 40 s
+ * apart, the straight line beyond. `before` is the distinct fix before `older`. The curve depends on nothing after `newer`,
+ * so a later fix never moves a position on it.
  */
-export function pointOnCurve(before: Knot | undefined, older: Knot, newer: Knot, fraction: number): Point {
+export function curveBetween(before: Knot | undefined, older: Knot, newer: Knot): Curve {
   const durationMs = newer.timeMs - older.timeMs
   const chord = toPlane(older, newer)
   const chordM = length(chord)
-  if (durationMs > maxCurveMs || chordM === 0 || !Number.isFinite(chordM)) return pointBetween(older, newer, fraction)
-
   const chordDirection = scale(chord, 1 / chordM)
-  const startDirection = headingDirection(older, chord) ?? directionFromBefore(before, older, chord) ?? chordDirection
-  const endDirection = headingDirection(newer, chord) ?? chordDirection
-  // Metres covered at the speed of each end in the whole time between the fixes.
-  const startM = tangentM(older, chordM, durationMs)
-  const endM = tangentM(newer, chordM, durationMs)
+  return {
+    origin: older,
+    end: newer,
+    isStraight: durationMs > maxCurveMs || chordM === 0 || !Number.isFinite(chordM),
+    chord,
+    startDirection: headingDirection(older, chord) ?? directionFromBefore(before, older, chord) ?? chordDirection,
+    endDirection: headingDirection(newer, chord) ?? chordDirection,
+    startM: tangentM(older, chordM, durationMs),
+    endM: tangentM(newer, chordM, durationMs),
+    lonDegreeM: radians * Math.cos(older.lat * radians) * earthRadiusM,
+  }
+}
 
+/** Returns the position after a fraction of the time (0..1) between the fixes. */
+export function pointOn(curve: Curve, fraction: number): Point {
+  const { origin, chord, startDirection, endDirection } = curve
+  if (curve.isStraight) return pointBetween(origin, curve.end, fraction)
   const u = fraction
-  const startWeight = (u * u * u - 2 * u * u + u) * startM
+  const startWeight = (u * u * u - 2 * u * u + u) * curve.startM
   const chordWeight = 3 * u * u - 2 * u * u * u
-  const endWeight = (u * u * u - u * u) * endM
-  return fromPlane(older, {
-    eastM: startWeight * startDirection.eastM + chordWeight * chord.eastM + endWeight * endDirection.eastM,
-    northM: startWeight * startDirection.northM + chordWeight * chord.northM + endWeight * endDirection.northM,
-  })
+  const endWeight = (u * u * u - u * u) * curve.endM
+  const eastM = startWeight * startDirection.eastM + chordWeight * chord.eastM + endWeight * endDirection.eastM
+  const northM = startWeight * startDirection.northM + chordWeight * chord.northM + endWeight * endDirection.northM
+  return {
+    lat: Math.max(-90, Math.min(90, origin.lat + northM / degreeM)),
+    lon: normalizeLongitude(origin.lon + eastM / curve.lonDegreeM),
+  }
 }
 
 /** `Math.hypot` guards against overflow, which takes longer than the rest of the curve. */

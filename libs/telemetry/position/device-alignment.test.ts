@@ -5,10 +5,18 @@ import type { CellularRow } from '#telemetry/report/rows'
 import { byTimeAndModem, radioKey } from '#telemetry/report/sources'
 import { cellularRow, modems, track } from '#test/tracks'
 import { align } from './align.ts'
-import { createDeviceAlignment, initialAlignmentState, type TimeRange } from './device-alignment.ts'
-import { distinctFixes, type FixReport } from './distinct-fixes.ts'
+import {
+  alignReport,
+  copyAlignment,
+  createDeviceAlignment,
+  type DeviceAlignment,
+  type TimeRange,
+  unsettledRows,
+} from './device-alignment.ts'
+import type { FixReport } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
 import { undecidedFromMs } from './dwell-detector.ts'
+import { fixCount } from './fix-list.ts'
 import { createFixScan, createRowPlacer } from './realign.ts'
 import { createStartSearch, type RealignStart } from './realign-start.ts'
 
@@ -25,6 +33,13 @@ type Arrival = { reports: FixReport[]; samples: CellularRow[] }
 const inPages = <Item>(items: readonly Item[]): Item[][] =>
   Array.from({ length: Math.ceil(items.length / 3) }, (_, page) => items.slice(page * 3, page * 3 + 3))
 
+/** A copy that shares nothing with the alignment but its rows, as a restart makes. */
+function copyOf<Row extends CellularRow>(alignment: DeviceAlignment<Row>): DeviceAlignment<Row> {
+  const copy = createDeviceAlignment<Row>()
+  copyAlignment(alignment, copy, [...alignment.trailing])
+  return copy
+}
+
 /** A writer and its storage: what was received, the rows last written, and what has to be aligned again. */
 function createWriter() {
   const received: { reports: Map<number, FixReport>; samples: Map<number | string, CellularRow> } = {
@@ -32,7 +47,7 @@ function createWriter() {
     samples: new Map(),
   }
   const stored = new Map<number | string, CellularRow>()
-  let alignment = createDeviceAlignment<CellularRow>(policy)
+  let alignment = createDeviceAlignment<CellularRow>()
   let dirty: TimeRange[] = []
 
   /** Works through the range in pages of three, as the service does in larger ones. */
@@ -62,24 +77,25 @@ function createWriter() {
     take: ({ reports, samples }: Arrival) => {
       for (const report of reports) received.reports.set(report.tsMs, report)
       for (const row of samples) received.samples.set(radioKey(row), row)
-      const step = alignment.apply(reports, samples)
+      const step = alignReport(alignment, policy, reports, samples)
       for (const row of step.rows) stored.set(radioKey(row), row)
       dirty.push(...step.dirty)
     },
     /** Ends the process and starts it again from the kept state. */
     restart: () => {
-      alignment = createDeviceAlignment(policy, structuredClone(alignment.state()))
+      alignment = copyOf(alignment)
     },
     /** Works the dirty ranges off; the device's state is made anew when data came too late for it. */
     settle: () => {
-      const unsettled = alignment.unsettled()
+      const unsettled = unsettledRows(alignment)
       for (const range of unsettled === null ? dirty : [...dirty, unsettled]) realign(range)
-      const { staleFromMs } = alignment.state()
+      const { staleFromMs } = alignment
       if (staleFromMs !== null) {
         const newest = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
         const { scan, samples } = realign(newest)
-        alignment = createDeviceAlignment<CellularRow>(policy, scan.state())
-        alignment.apply([], samples)
+        alignment = createDeviceAlignment<CellularRow>()
+        copyAlignment(scan.alignment, alignment, [])
+        alignReport(alignment, policy, [], samples)
       }
       dirty = []
     },
@@ -139,8 +155,11 @@ it('for samples in order, writes the rows of a complete alignment at once, excep
 
 it('writes at most twice the rows for two modems', { timeout: propertyTimeoutMs }, () => {
   const writtenRows = (arrivals: Arrival[]) => {
-    const alignment = createDeviceAlignment(policy)
-    return arrivals.reduce((count, { reports, samples }) => count + alignment.apply(reports, samples).rows.length, 0)
+    const alignment = createDeviceAlignment<CellularRow>()
+    return arrivals.reduce(
+      (count, { reports, samples }) => count + alignReport(alignment, policy, reports, samples).rows.length,
+      0,
+    )
   }
   fc.assert(
     fc.property(track, fc.integer({ min: 1, max: 40 }), (data, size) => {
@@ -226,13 +245,12 @@ const zigzag = (fixes: number): FixReport[] => {
 
 it('places a late row as with all fixes in memory, or marks it for realignment', () => {
   const reports = zigzag(200)
-  const alignment = createDeviceAlignment<CellularRow>(policy)
-  for (const report of reports) alignment.apply([report], [])
-  const state = alignment.state()
+  const alignment = createDeviceAlignment<CellularRow>()
+  for (const report of reports) alignReport(alignment, policy, [report], [])
   let placed = 0
   for (const { tsMs } of reports.slice(0, -1)) {
     const late = cellularRow(tsMs + 5_000)
-    const { rows, dirty } = createDeviceAlignment(policy, state).apply([], [late])
+    const { rows, dirty } = alignReport(copyOf(alignment), policy, [], [late])
     if (dirty.length > 0) continue
     expect(decisions(rows)).toEqual(alignedAtOnce({ reports, sampleTimes: [late.tsMs] }))
     placed++
@@ -244,12 +262,12 @@ it('places a late row as with all fixes in memory, or marks it for realignment',
 it('does not use its memory for times before its start', () => {
   const reports = zigzag(130)
   const knownFromMs = reports[6]?.tsMs ?? 0
-  const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+  const alignment = createDeviceAlignment(knownFromMs)
   for (const report of reports) {
-    alignment.apply([report], [])
-    expect(alignment.state().knownFromMs).toBeGreaterThanOrEqual(knownFromMs)
+    alignReport(alignment, policy, [report], [])
+    expect(alignment.knownFromMs).toBeGreaterThanOrEqual(knownFromMs)
   }
-  expect(alignment.state().fixes.length).toBeLessThan(reports.length)
+  expect(fixCount(alignment.fixes)).toBeLessThan(reports.length)
 })
 
 it('ends a scan only where late data cannot have changed the time of the previous fix', () => {
@@ -271,17 +289,17 @@ it('ends a scan only where late data cannot have changed the time of the previou
 })
 
 it('writes a trailing row at once, and again when the next fix arrives', () => {
-  const alignment = createDeviceAlignment(policy)
+  const alignment = createDeviceAlignment<CellularRow>()
   const start = Date.UTC(2026, 0, 1)
   const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }
-  expect(alignment.apply([fix], [cellularRow(start + 5000)]).rows).toMatchObject([{ alignment: 'held' }])
-  const next = alignment.apply([{ ...fix, tsMs: start + 10_000, lat: 50.001 }], [])
+  expect(alignReport(alignment, policy, [fix], [cellularRow(start + 5000)]).rows).toMatchObject([{ alignment: 'held' }])
+  const next = alignReport(alignment, policy, [{ ...fix, tsMs: start + 10_000, lat: 50.001 }], [])
   expect(next.rows).toMatchObject([{ tsMs: start + 5000, alignment: 'interpolated', alignedLat: 50.0005 }])
   expect(next.dirty).toEqual([])
 })
 
 it('has a constant size, however long a device moves, stands still or has no fix', () => {
-  const alignment = createDeviceAlignment(policy)
+  const alignment = createDeviceAlignment<CellularRow>()
   const start = Date.UTC(2026, 0, 1)
   const sizes: number[] = []
   for (let second = 0; second < 40_000; second++) {
@@ -289,24 +307,24 @@ it('has a constant size, however long a device moves, stands still or has no fix
     const mode = Math.floor(second / 5000) % 4
     const lat = mode === 0 ? 50 + second * 1e-4 : 50 + (second % 7) * 1e-6
     const report = { tsMs, lat, lon: (second % 11) * 1e-6, fixTs: null, accuracyM: 5, speedMps: null, headingDeg: null }
-    alignment.apply(mode === 3 ? [] : [report], [cellularRow(tsMs)])
-    if (second % 1000 === 999) sizes.push(serialize(alignment.state()).length)
+    alignReport(alignment, policy, mode === 3 ? [] : [report], [cellularRow(tsMs)])
+    if (second % 1000 === 999) sizes.push(serialize(copyOf(alignment)).length)
   }
   expect(Math.max(...sizes)).toBeLessThan(1_000_000)
 })
 
 it('keeps at most 1 MiB of RF rows and marks the others for realignment', () => {
-  const alignment = createDeviceAlignment(policy)
+  const alignment = createDeviceAlignment<CellularRow>()
   const start = Date.UTC(2026, 0, 1)
   const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }
   const rows = Array.from({ length: 500 }, (_, second) =>
     Object.assign(cellularRow(start + second * 1000), { restBytes: 10_000 }),
   )
-  alignment.apply([fix], rows)
-  const { trailing, droppedUntilMs } = alignment.state()
+  alignReport(alignment, policy, [fix], rows)
+  const { trailing, droppedUntilMs } = alignment
   expect(trailing.length).toBe(102)
   expect(droppedUntilMs).toBe(start + 397_000)
-  const { dirty } = alignment.apply([{ ...fix, tsMs: start + 500_000, lat: 50.001 }], [])
+  const { dirty } = alignReport(alignment, policy, [{ ...fix, tsMs: start + 500_000, lat: 50.001 }], [])
   expect(dirty).toEqual([{ fromMs: start, toMs: start + 397_000 }])
 })
 
@@ -316,20 +334,20 @@ it('continues the same without the rows that data in order cannot move', { timeo
       const cutMs = data.reports[at % data.reports.length]?.tsMs ?? 0
       const past = data.reports.filter(({ tsMs }) => tsMs <= cutMs)
       const rows = data.sampleTimes.filter((tsMs) => tsMs <= cutMs).map((tsMs) => cellularRow(tsMs))
-      const movableFromMs = undecidedFromMs(distinctFixes(past), policy)
+      const movableFromMs = undecidedFromMs(past, policy)
       const continued = [rows, rows.filter(({ tsMs }) => tsMs >= movableFromMs)].map((some) => {
-        const alignment = createDeviceAlignment(policy)
-        alignment.apply(past, some)
-        const state = alignment.state()
+        const alignment = createDeviceAlignment<CellularRow>()
+        alignReport(alignment, policy, past, some)
         // A restored track does not know whether rows of its open dwell were written.
-        return createDeviceAlignment(policy, { ...state, openDwellRows: state.dwell.open ? 'stale' : 'none' })
+        alignment.openDwellRows = alignment.dwell.isOpen ? 'stale' : 'none'
+        return alignment
       })
       const later = {
         reports: data.reports.filter(({ tsMs }) => tsMs > cutMs),
         sampleTimes: data.sampleTimes.filter((tsMs) => tsMs > cutMs),
       }
       for (const { reports, samples } of inChunks(later, size)) {
-        const [all, movable] = continued.map((alignment) => alignment.apply(reports, samples))
+        const [all, movable] = continued.map((alignment) => alignReport(alignment, policy, reports, samples))
         expect(movable).toEqual(all)
       }
     }),

@@ -1,10 +1,18 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { createNumberList } from '#core/number-list'
 import { distanceM } from '#telemetry/geo/geo'
 import { track } from '#test/tracks'
 import { type DistinctFix, distinctFixes } from './distinct-fixes.ts'
 import { type DwellPolicy, deviceClasses, dwellPolicies } from './dwell.ts'
-import { createDwellDetector, type DwellState, detectDwells, maxPendingFixes } from './dwell-detector.ts'
+import {
+  copyDwellState,
+  createDwellState,
+  detectDwells,
+  maxPendingFixes,
+  openDwell,
+  takeReport,
+} from './dwell-detector.ts'
 
 type Found = { arrivedAtMs: number; lastInsideAtMs: number; fixCount: number; firstOutsideAtMs: number | null }
 
@@ -96,13 +104,20 @@ it('continues from a copy of its state without a difference', () => {
   const policy = dwellPolicies.vehicle
   fc.assert(
     fc.property(jitter, fc.nat(150), ({ places, stepMs }, cut) => {
-      const fixes = fixesAt(places, stepMs)
-      const first = createDwellDetector(policy)
-      const before = fixes.slice(0, cut).flatMap((fix) => first.takeFix(fix) ?? [])
-      const state = JSON.parse(JSON.stringify(first.state())) as DwellState
-      const second = createDwellDetector(policy, state)
-      const after = fixes.slice(cut).flatMap((fix) => second.takeFix(fix) ?? [])
-      expect([...before, ...after, ...[second.open() ?? []].flat()]).toEqual(detectDwells(fixes, policy))
+      const reports = reportsAt(places, stepMs)
+      const fixes = createNumberList()
+      let dwell = createDwellState()
+      const found = reports.flatMap((report, index) => {
+        if (index === cut) {
+          const copy = createDwellState()
+          copyDwellState(dwell, copy)
+          dwell = copy
+        }
+        return takeReport(dwell, fixes, policy, report) ?? []
+      })
+      expect([...found, ...[openDwell(dwell, fixes) ?? []].flat()]).toEqual(
+        detectDwells(distinctFixes(reports), policy),
+      )
     }),
   )
 })
@@ -157,12 +172,12 @@ it('has a low cost and size for a dwell whose fixes are all on its outline', () 
     { length: 20_000 },
     (_, index): Place => [45 * Math.cos(index * golden), 45 * Math.sin(index * golden)],
   )
-  const fixes = fixesAt(places, 1_000)
-  const detector = createDwellDetector(dwellPolicies.vehicle)
+  const reports = reportsAt(places, 1_000)
+  const [dwell, fixes] = [createDwellState(), createNumberList()]
   const takeAll = () => {
-    for (const fix of fixes) detector.takeFix(fix)
+    for (const report of reports) takeReport(dwell, fixes, dwellPolicies.vehicle, report)
   }
   expect(cpuMs(takeAll)).toBeLessThan(2_000)
-  expect(JSON.stringify(detector.state()).length).toBeLessThan(100_000)
-  expect(detector.open()?.radiusM).toBeCloseTo(45, 1)
+  expect(dwell.extent.hull.length + dwell.extent.recent.length).toBeLessThan(2_500)
+  expect(openDwell(dwell, fixes)?.radiusM).toBeCloseTo(45, 1)
 })

@@ -5,7 +5,7 @@ import { drivesMissing, readDrives } from '#test/drives'
 import { cleanDrive, holdOut, holdOutFigures } from '#test/hold-out'
 import { cellularRow } from '#test/tracks'
 import { align } from './align.ts'
-import { createDeviceAlignment } from './device-alignment.ts'
+import { alignReport, createDeviceAlignment } from './device-alignment.ts'
 import { distinctFixes } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
 
@@ -58,14 +58,16 @@ it('aligns real drives second by second as it does at once, and finds their stay
   if (drivesMissing) return skip(drivesMissing)
   for (const drive of readDrives()) {
     const { reports, samples } = cleanDrive(drive)
-    const alignment = createDeviceAlignment<CellularRow>(policy)
+    const alignment = createDeviceAlignment<CellularRow>()
     const stored = new Map<number, CellularRow>()
     const closed = []
     let open = null
     for (let index = 0; index < samples.length; index++) {
       const row = samples[index]
       if (row === undefined) continue
-      const step = alignment.apply(
+      const step = alignReport(
+        alignment,
+        policy,
         reports.filter(({ tsMs }) => tsMs === row.tsMs),
         [row],
       )

@@ -1,13 +1,16 @@
+import { createNumberList } from '#core/number-list'
 import type { RadioFacts } from '#telemetry/report/rows'
-import { alignSample, lastStartedBy, placeRow } from './align.ts'
+import { alignSample, placeRow, trackOf } from './align.ts'
 import {
+  alignReport,
   createDeviceAlignment,
-  type DeviceAlignmentState,
-  initialAlignmentState,
+  type DeviceAlignment,
   type TimeRange,
+  undecidedDwellMs,
 } from './device-alignment.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import { type Dwell, type DwellPolicy, isFreshStart } from './dwell.ts'
+import { dropFixes, fixCount, fixMadeBy, fixReportedBy, fixTimeMs, takeFixReport } from './fix-list.ts'
 import type { RealignStart } from './realign-start.ts'
 
 /*
@@ -31,14 +34,13 @@ export type FixScan = {
   dwells(): Dwell[]
   /** Returns the arrival from which later reports can still change dwells. */
   undecidedDwellMs(): number
-  /** Returns the alignment state after these reports, without RF rows. */
-  state(): DeviceAlignmentState<never>
+  /** The alignment after these reports, without RF rows. */
+  alignment: DeviceAlignment<never>
 }
 
 /** Starts a pass over the fixes from `start` on. */
 export function createFixScan(policy: DwellPolicy, start: RealignStart, range: TimeRange): FixScan {
-  const knownFromMs = Math.max(start.rowsFromMs, 0)
-  const alignment = createDeviceAlignment<never>(policy, { ...initialAlignmentState, knownFromMs })
+  const alignment = createDeviceAlignment<never>(Math.max(start.rowsFromMs, 0))
   const closedDwells: Dwell[] = []
   let open: Dwell | null = null
   let beforeLast: DistinctFix | undefined
@@ -72,7 +74,7 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
       if (rowsToMs !== Number.POSITIVE_INFINITY) return []
       const taken = reports.slice(0, countUntilClosed(reports))
       newestReportMs = taken.at(-1)?.tsMs ?? newestReportMs
-      const step = alignment.apply(taken, [])
+      const step = alignReport(alignment, policy, taken, [])
       for (const dwell of step.closed) closedDwells.push(dwell)
       // A dwell that the closing fresh start opens continues after it.
       open = rowsToMs === Number.POSITIVE_INFINITY ? step.open : null
@@ -83,8 +85,8 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
     newestReportMs: () => newestReportMs,
     newestFixMs: () => last?.timeMs ?? 0,
     dwells: () => (open === null ? [...closedDwells] : [...closedDwells, open]),
-    undecidedDwellMs: alignment.undecidedDwellMs,
-    state: alignment.state,
+    undecidedDwellMs: () => undecidedDwellMs(alignment),
+    alignment,
   }
 }
 
@@ -107,27 +109,26 @@ const forgetTogether = 256
 
 /** Starts a pass over the rows among the dwells that the pass over the fixes has found. */
 export function createRowPlacer(dwells: readonly Dwell[]): RowPlacer {
-  let fixes: DistinctFix[] = []
+  const fixes = createNumberList()
+  let track = trackOf(fixes, dwells)
 
   function forgetBefore(tsMs: number): void {
-    const reported = lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, tsMs)
-    const older = lastStartedBy(fixes, ({ timeMs }) => timeMs, tsMs)
-    const first = (fixes.length > maxFixesInReach ? older : reported) - fixesBehind
-    if (first >= forgetTogether) fixes = fixes.slice(first)
+    const needed = fixCount(fixes) > maxFixesInReach ? fixMadeBy(fixes, tsMs) : fixReportedBy(fixes, tsMs)
+    const first = needed - fixesBehind
+    if (first < forgetTogether) return
+    dropFixes(fixes, first)
+    track = trackOf(fixes, dwells)
   }
 
   return {
     takeReports(reports) {
-      for (const report of reports) {
-        const last = fixes.at(-1)
-        if (last !== undefined && isSamePosition(last, report)) fixes[fixes.length - 1] = repeatFix(last, report)
-        else fixes.push(startFix(report, last))
-      }
+      for (const report of reports) takeFixReport(fixes, report)
+      track = trackOf(fixes, dwells)
     },
-    needsReports: (tsMs) => (fixes.at(-1)?.timeMs ?? 0) <= tsMs,
+    needsReports: (tsMs) => fixes.length === 0 || fixTimeMs(fixes, fixCount(fixes) - 1) <= tsMs,
     place(row) {
       forgetBefore(row.tsMs)
-      return placeRow(row, alignSample(row, { fixes, dwells }))
+      return placeRow(row, alignSample(row, track))
     },
   }
 }

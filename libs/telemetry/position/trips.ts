@@ -1,5 +1,5 @@
 import { distanceM, type Point } from '#telemetry/geo/geo'
-import { maxCurveMs, pointOnCurve } from './curve.ts'
+import { curveBetween, maxCurveMs, pointOn } from './curve.ts'
 import { type DistinctFix, maxSilenceMs } from './distinct-fixes.ts'
 
 /** The way of a device from a dwell to its next one; `arrivedAtMs` and `to` are null until it dwells again. */
@@ -23,10 +23,11 @@ const curveSteps = 8
 /** Returns the metres from a fix to the next one: along the curve that places RF samples, or straight where there is none. */
 function wayM(before: DistinctFix | undefined, older: DistinctFix, newer: DistinctFix): number {
   if (newer.timeMs - older.timeMs > maxCurveMs) return distanceM(older, newer)
+  const curve = curveBetween(before, older, newer)
   let sumM = 0
   let at: Point = older
   for (let step = 1; step <= curveSteps; step++) {
-    const next = step === curveSteps ? newer : pointOnCurve(before, older, newer, step / curveSteps)
+    const next = step === curveSteps ? newer : pointOn(curve, step / curveSteps)
     sumM += distanceM(at, next)
     at = next
   }

@@ -1,6 +1,6 @@
 /** `node libs/telemetry/rows/hot-path.bench.ts`: what decoding, cleaning and encoding cost beside JSON.parse alone. */
 
-import { createDeviceAlignment } from '#telemetry/position/device-alignment'
+import { alignReport, createDeviceAlignment } from '#telemetry/position/device-alignment'
 import { dwellPolicies } from '#telemetry/position/dwell'
 import { decodeBatch } from '#telemetry/report/accept'
 import { cleanSample } from '#telemetry/report/clean'
@@ -63,7 +63,7 @@ const steps: Record<string, () => void> = {
     for (const sample of decoded) cleanSample(sample, () => {})
   },
   'align, with coverage cells': () => {
-    createDeviceAlignment(dwellPolicies.vehicle).apply(reports, rows)
+    alignReport(createDeviceAlignment(), dwellPolicies.vehicle, reports, rows)
   },
   'encode 14 fields': () => {
     for (const row of rows) encoder.append(row, origin)
