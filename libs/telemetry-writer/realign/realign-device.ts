@@ -1,6 +1,6 @@
 import type { TrackStore } from '#questdb/writer/track-store'
+import { alignReport } from '#telemetry/position/align-report'
 import {
-  alignReport,
   copyAlignment,
   createDeviceAlignment,
   type DeviceAlignment,

@@ -4,12 +4,8 @@ import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/server/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { align } from '#telemetry/position/align'
-import {
-  alignReport,
-  copyAlignment,
-  createDeviceAlignment,
-  type DeviceAlignment,
-} from '#telemetry/position/device-alignment'
+import { alignReport } from '#telemetry/position/align-report'
+import { copyAlignment, createDeviceAlignment, type DeviceAlignment } from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { dwellPolicies } from '#telemetry/position/dwell'
 import { openDwell, undecidedSinceMs } from '#telemetry/position/dwell-detector'

@@ -1,4 +1,4 @@
-import { maxTrailing } from '#telemetry/position/device-alignment'
+import { maxTrailing } from '#telemetry/position/alignment-limits'
 
 /** How much stored data the recovery of a device reads. `fixes` includes those of an open dwell. */
 export type RecoveryAmount = { fixes: number; rows: number; cellsCharacters: number }

@@ -1,14 +1,14 @@
 import type { Arrival } from '#questdb/writer/device-tracks'
 import { distanceM } from '#telemetry/geo/geo'
 import { maxInterpolation } from '#telemetry/position/align'
+import { alignReport } from '#telemetry/position/align-report'
+import { maxTrailing } from '#telemetry/position/alignment-limits'
 import { maxDirectionAgeMs } from '#telemetry/position/curve'
 import {
-  alignReport,
   createDeviceAlignment,
   type DeviceAlignment,
   distrust,
   distrustOpenDwell,
-  maxTrailing,
   noteSettled,
   type TimeRange,
   unsettledRows,

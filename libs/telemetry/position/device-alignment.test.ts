@@ -5,8 +5,8 @@ import type { CellularRow } from '#telemetry/report/rows'
 import { byTimeAndModem, radioKey } from '#telemetry/report/sources'
 import { cellularRow, modems, track } from '#test/tracks'
 import { align } from './align.ts'
+import { alignReport } from './align-report.ts'
 import {
-  alignReport,
   copyAlignment,
   createDeviceAlignment,
   type DeviceAlignment,

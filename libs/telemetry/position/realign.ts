@@ -1,13 +1,8 @@
 import { createNumberList } from '#core/number-list'
 import type { RadioFacts } from '#telemetry/report/rows'
 import { alignSample, placeRow, trackOf } from './align.ts'
-import {
-  alignReport,
-  createDeviceAlignment,
-  type DeviceAlignment,
-  type TimeRange,
-  undecidedDwellMs,
-} from './device-alignment.ts'
+import { alignReport } from './align-report.ts'
+import { createDeviceAlignment, type DeviceAlignment, type TimeRange, undecidedDwellMs } from './device-alignment.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import { type Dwell, type DwellPolicy, isFreshStart } from './dwell.ts'
 import { dropFixes, fixCount, fixMadeBy, fixReportedBy, fixTimeMs, takeFixReport } from './fix-list.ts'

@@ -1,6 +1,7 @@
 /** `node libs/telemetry/rows/hot-path.bench.ts`: what decoding, cleaning and encoding cost beside JSON.parse alone. */
 
-import { alignReport, createDeviceAlignment } from '#telemetry/position/device-alignment'
+import { alignReport } from '#telemetry/position/align-report'
+import { createDeviceAlignment } from '#telemetry/position/device-alignment'
 import { dwellPolicies } from '#telemetry/position/dwell'
 import { decodeBatch } from '#telemetry/report/accept'
 import { cleanSample } from '#telemetry/report/clean'
