@@ -14,11 +14,25 @@ const maxAheadMs = 5 * 60_000
 const oneClockMs = 60 * 60_000
 
 /** Returns the time without the rollover of its week; the time itself if it is not 1024 or 2048 weeks old, to the day. */
-export function withoutRollover(tsMs: number, receivedAtMs: number): number {
+function withoutRollover(tsMs: number, receivedAtMs: number): number {
   for (const shiftMs of [rolloverMs, 2 * rolloverMs]) {
     if (Math.abs(receivedAtMs - tsMs - shiftMs) <= dayMs) return tsMs + shiftMs
   }
   return tsMs
+}
+
+/**
+ * Returns a function that undoes the rollover of times of one body. Where one of them is 1024 or 2048 weeks old, so are the days that
+ * the receiver has kept before it, which are older than that.
+ */
+export function rolloversUndone(times: Iterable<number>, receivedAtMs: number): (tsMs: number) => number {
+  let ofBodyMs = 0
+  for (const tsMs of times) ofBodyMs ||= withoutRollover(tsMs, receivedAtMs) - tsMs
+  return (tsMs) => {
+    const undoneMs = withoutRollover(tsMs, receivedAtMs)
+    const isOfBody = undoneMs === tsMs && tsMs < earliestMs && isPlausible(tsMs + ofBodyMs, receivedAtMs)
+    return isOfBody ? tsMs + ofBodyMs : undoneMs
+  }
 }
 
 const isAhead = (tsMs: number, receivedAtMs: number) => tsMs > receivedAtMs + maxAheadMs
@@ -40,8 +54,12 @@ type Dated = TimedSample & { ts: number }
 export function correctTimes(samples: readonly TimedSample[], receivedAtMs: number, isLive: boolean): CorrectedTimes[] {
   const dated = samples.filter((sample): sample is Dated => sample.ts !== undefined)
   const rolledOver = new Set<TimedSample>()
+  const undone = rolloversUndone(
+    dated.map(({ ts }) => ts),
+    receivedAtMs,
+  )
   for (const sample of dated) {
-    const shiftMs = withoutRollover(sample.ts, receivedAtMs) - sample.ts
+    const shiftMs = undone(sample.ts) - sample.ts
     if (shiftMs === 0) continue
     shift(sample, shiftMs)
     rolledOver.add(sample)

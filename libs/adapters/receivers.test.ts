@@ -200,6 +200,17 @@ describe('a wrong clock', () => {
     expect(corrected).toEqual(reasons.map((reason) => ({ reason, count: 1 })))
   })
 
+  test('the days that a receiver has kept have all rolled over', () => {
+    const dateOf = (day: number) => {
+      const [year, month, date] = new Date(at(day, 10) - 1_024 * week).toISOString().slice(2, 10).split('-')
+      return `${date}${month}${year}`
+    }
+    const lines = [rmcOf('100000', dateOf(-9)), ggaOf('100001'), rmcOf('100000', dateOf(1)), rmcOf('100000', dateOf(4))]
+    const { samples, corrected } = read('nmea', lines.join('\n'), at(4, 10, 0, 5))
+    expect(samples.map(({ ts }: { ts: number }) => ts)).toEqual([at(-9, 10), at(-9, 10, 0, 1), at(1, 10), at(4, 10)])
+    expect(corrected).toEqual([{ reason: 'week_rollover', count: 3 }])
+  })
+
   test('a right time of a fix stays as it was sent', () => {
     const sent = new Date(receivedAtMs - 5_000).toISOString()
     const { samples, corrected } = read('influx', `location lat=1,lon=2,fixTs="${sent}" ${receivedAtMs}000000`)
@@ -281,6 +292,16 @@ test.each([
 ])('modemmanager: registration %s is %s', (state, registration) => {
   const body = JSON.stringify({ modem: { '3gpp': { 'registration-state': state } } })
   expect(read('modemmanager', body).samples).toEqual([{ kind: 'connection', registration }])
+})
+
+test.each([
+  [0, 'not_registered'],
+  [7, 'roaming'],
+  [8, 'emergency_only'],
+  [9, 'home'],
+])('inhand: registration %s is %s', (state, registration) => {
+  const { samples } = read('inhand', JSON.stringify({ 'modem1.reg_status': state }))
+  expect(samples[0]).toEqual({ kind: 'connection', modem: 'modem1', registration })
 })
 
 test.each([

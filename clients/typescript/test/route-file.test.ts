@@ -166,6 +166,13 @@ test.for([
   expect(() => read(text)).toThrow(reason)
 })
 
+test('refuses collections that are inside each other without end', () => {
+  const levels = 20_000
+  expect(() => read(`${'{"type":"GeometryCollection","geometries":['.repeat(levels)}${']}'.repeat(levels)}`)).toThrow(
+    'more than 100 collections',
+  )
+})
+
 test('reads and refuses what people have', (context) => {
   if (fieldMissing) context.skip(fieldMissing)
   const counts = (file: string) => readRouteFile(readFieldBytes(file)).lines.map(({ length }) => length)

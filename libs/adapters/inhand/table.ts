@@ -28,7 +28,20 @@ export const flexApiTable: MakerTable = {
     {
       from: 'modem1.reg_status',
       to: ['connection.registration'],
-      as: words({ 0: 'not_registered', 1: 'home', 2: 'searching', 3: 'denied', 4: 'unknown', 5: 'roaming' }),
+      // The states of `+CREG` (3GPP TS 27.007).
+      as: words({
+        0: 'not_registered',
+        1: 'home',
+        2: 'searching',
+        3: 'denied',
+        4: 'unknown',
+        5: 'roaming',
+        6: 'home',
+        7: 'roaming',
+        8: 'emergency_only',
+        9: 'home',
+        10: 'roaming',
+      }),
     },
     { from: 'modem1.operator', to: ['cellular.plmn', 'connection.plmn'], as: digits },
     {

@@ -1,4 +1,4 @@
-import { isPlausible, withoutRollover } from '../clock.ts'
+import { isPlausible, rolloversUndone } from '../clock.ts'
 import { nearestDay } from '../times.ts'
 import type { SentenceFacts } from './fields.ts'
 
@@ -68,8 +68,12 @@ export function timesOf(moments: readonly NmeaMoment[], receivedAtMs: number): (
   const own = moments.map(({ ofDayMs, midnightMs }) =>
     ofDayMs === undefined || midnightMs === undefined ? undefined : midnightMs + ofDayMs,
   )
+  const undone = rolloversUndone(
+    own.filter((ms) => ms !== undefined),
+    receivedAtMs,
+  )
   const trusted = own.map((ownMs) => {
-    const ms = ownMs === undefined ? undefined : withoutRollover(ownMs, receivedAtMs)
+    const ms = ownMs === undefined ? undefined : undone(ownMs)
     return ms !== undefined && isPlausible(ms, receivedAtMs) ? ms : undefined
   })
   const times: (number | undefined)[] = [...own]

@@ -32,16 +32,22 @@ export function geoJsonGeometries(text: string): GeoJsonGeometry[] {
   return geometriesIn(value, '')
 }
 
-function geometriesIn(value: unknown, pointer: string): GeoJsonGeometry[] {
+/** Collections in collections, which no program writes deeper than a few levels. */
+const maxLevels = 100
+
+function geometriesIn(value: unknown, pointer: string, level = 0): GeoJsonGeometry[] {
+  if (level > maxLevels) throw new RouteFileError(`The file has more than ${maxLevels} collections inside each other.`)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RouteFileError(`${pointer || 'The file'} is not a GeoJSON object.`)
   }
   const { type, coordinates, geometry, geometries, features }: Members = value
   const all = (list: unknown, name: string) =>
-    geoJsonList(list, `${pointer}/${name}`).flatMap((one, index) => geometriesIn(one, `${pointer}/${name}/${index}`))
+    geoJsonList(list, `${pointer}/${name}`).flatMap((one, index) =>
+      geometriesIn(one, `${pointer}/${name}/${index}`, level + 1),
+    )
   if (type === 'FeatureCollection') return all(features, 'features')
   if (type === 'GeometryCollection') return all(geometries, 'geometries')
-  if (type === 'Feature') return geometry ? geometriesIn(geometry, `${pointer}/geometry`) : []
+  if (type === 'Feature') return geometry ? geometriesIn(geometry, `${pointer}/geometry`, level + 1) : []
   if (typeof type !== 'string') throw new RouteFileError(`${pointer || 'The file'} has no GeoJSON \`type\`.`)
   return [{ type, coordinates, pointer: `${pointer}/coordinates` }]
 }
