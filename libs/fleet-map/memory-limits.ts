@@ -11,12 +11,14 @@ export const cacheBytes = {
   dwellLists: 48 * mebibyte,
   /** Rendered and compressed responses, for a second. */
   answers: 48 * mebibyte,
+  /** Compressed responses of coverage, while their lists are read. */
+  listAnswers: 16 * mebibyte,
   /** Selections of devices, while the maps do not change. */
   selections: 32 * mebibyte,
   /** The devices of responses, to find those that left. */
   seenDevices: 32 * mebibyte,
   /** Devices by cell and tile, for the filters of vector tiles: up to about 200 bytes a device. The last one is kept. */
-  tileIndexes: 256 * mebibyte,
+  tileIndexes: 240 * mebibyte,
   /** Encoded and compressed vector tiles, by content. */
   tiles: 48 * mebibyte,
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
+import { databaseNowMs } from '#fleet-map/database-moment'
 import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
@@ -26,7 +27,10 @@ type CoverageRequest = {
   plmn: string | undefined
 }
 
-export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, DatedCoverageCell>
+/** `madeMs`: when the votes were counted. `asOfMs`: the same by the database's clock. */
+type CoverageFacts = { h3Resolution: number; madeMs: number; asOfMs: number }
+
+export type CoverageLists = SharedLists<CoverageRequest, CoverageFacts, DatedCoverageCell>
 
 type Sources = { pools: FairPool; clock: Clock; revisions: Revisions }
 
@@ -52,11 +56,12 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
   })
 
 async function readCoverageCells({ pools, clock }: Sources, { owner, questdb }: Reader, request: CoverageRequest) {
-  const nowMs = clock()
+  const madeMs = clock()
+  const asOfMs = await databaseNowMs(pools.of(owner))
   const { bbox } = request
   const areas = bbox && coverageAreas(bbox)
   const inside = bbox && ((h3: string) => contains(bbox, ...cellCentre(h3)))
-  const filters = (await voteFilters({ pool: pools.of(owner), questdb }, request, nowMs)).map((filter) => ({
+  const filters = (await voteFilters({ pool: pools.of(owner), questdb }, request, madeMs)).map((filter) => ({
     ...filter,
     areas,
   }))
@@ -66,5 +71,6 @@ async function readCoverageCells({ pools, clock }: Sources, { owner, questdb }: 
     request.h3Resolution === undefined
       ? await finestFitting(questdb, filters, limits)
       : await cellsAt(questdb, filters, request.h3Resolution, limits)
-  return { facts: { h3Resolution: chosen.resolution }, items: await readCells(questdb, filters, chosen) }
+  const facts = { h3Resolution: chosen.resolution, madeMs, asOfMs }
+  return { facts, items: await readCells(questdb, filters, chosen) }
 }

@@ -3,7 +3,6 @@ import { type DeviceQuery, queriedGroup } from '#fleet-map/access'
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import { thresholds } from '#fleet-map/coverage/thresholds'
-import { databaseNowMs } from '#fleet-map/database-moment'
 import type { Revisions } from '#fleet-map/revisions'
 import type { PastQuery } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
@@ -20,8 +19,8 @@ export type CoverageQuery = DeviceQuery &
   }
 
 /**
- * The coverage of the caller's organizations, all that is known of each cell. The body is that of every other read of `key`,
- * apart from its times. Throws 404 and 403.
+ * The coverage of the caller's organizations, all that is known of each cell. The body is that of every other read of `key`:
+ * its times are those of the list. Throws 404 and 403.
  */
 export async function readCoverage(
   ctx: FleetContext,
@@ -38,11 +37,12 @@ export async function readCoverage(
     { reader, organizations, h3Resolution, bbox, group, tags: tag, rat, plmn },
     reader.signal,
   )
+  const { h3Resolution: resolution, madeMs, asOfMs } = list.facts
   return {
     key: `${list.number} ${scope.limitedBy}`,
     body: async () => ({
-      ...answerTime(scope, fleet.revisions, ctx.clock(), await databaseNowMs(ctx.pool)),
-      h3Resolution: list.facts.h3Resolution,
+      ...answerTime(scope, fleet.revisions, madeMs, asOfMs),
+      h3Resolution: resolution,
       items: list.entries.filter(({ isGone }) => !isGone).map(({ item }) => item),
       thresholds,
     }),

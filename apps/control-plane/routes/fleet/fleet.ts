@@ -104,7 +104,7 @@ const gps = route({
     const nextCursor = data.next && cursors.seal(JSON.stringify(data.next), boundTo(input))
     headers.set('Content-Type', gpsContentTypes[query.format])
     const key = `${data.etag} ${nextCursor && ctx.principal.id}`
-    return sharedResponse(input, key, headers, () => gpsBody(data, request, nextCursor))
+    return sharedResponse(input, 'moment', key, headers, () => gpsBody(data, request, nextCursor))
   },
 })
 
@@ -161,7 +161,7 @@ const coverage = route({
     if (format !== 'json') return coverageFile(input, (await body()).items, format)
     const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
     headers.set('Vary', 'accept-encoding')
-    return sharedResponse(input, `coverage ${key}`, headers, body)
+    return sharedResponse(input, 'list', `coverage ${key}`, headers, body)
   },
 })
 

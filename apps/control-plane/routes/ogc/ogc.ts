@@ -160,7 +160,7 @@ const items = route({
     const shared = new Headers({ ...headers, 'Cache-Control': 'no-store', Vary: 'accept-encoding' })
     const { id, grants } = ctx.principal
     const key = ['ogc', id, ...grants.keys(), pathname, search].join(' ')
-    return sharedResponse(input, key, shared, async () => body)
+    return sharedResponse(input, 'moment', key, shared, async () => body)
   },
 })
 
