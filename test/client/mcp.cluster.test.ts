@@ -105,7 +105,7 @@ describe('over stdio', () => {
     const { key, deviceId } = await newFleet('S-3')
     const { token } = await call('POST', `/devices/${deviceId}/token`, {}, key)
     const connection = { kind: 'connection', state: 'connected', imsi: '204080000000001', wanIp: '203.0.113.7' }
-    const cellular = { kind: 'cellular', rat: 'lte', rsrpDbm: -97, sinrDb: 9 }
+    const cellular = { kind: 'cellular', modem: 'wwan0', rat: 'lte', rsrpDbm: -97, sinrDb: 9 }
     const location = { kind: 'location', lat: 51.8413, lon: -8.2916, fix: '3d', accuracyM: 4 }
     await call('POST', '/telemetry', { samples: [connection, cellular, location] }, token)
     const { client, use } = await overStdio(key)
@@ -115,7 +115,7 @@ describe('over stdio', () => {
     })
     expect(signal.value).toMatchObject({
       device: { id: deviceId, serial: 'S-3' },
-      cellular: { rsrpDbm: -97, sinrDb: 9, quality: expect.any(String) },
+      cellular: { modem: 'wwan0', rsrpDbm: -97, sinrDb: 9, quality: expect.any(String) },
       location: { lat: 51.8413, lon: -8.2916 },
     })
     expect(signal.text).toMatch(/signal +rsrpDbm +-97/)

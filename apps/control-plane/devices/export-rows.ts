@@ -33,6 +33,7 @@ const partColumns: Record<ListPart, Columns> = {
     operator: ({ signal }) => cellOfText(signal?.operatorName ?? ''),
     plmn: ({ signal }) => signal?.plmn,
     signalTs: ({ signal }) => signal?.ts,
+    modem: ({ signal }) => cellOfText(signal?.modem ?? ''),
     modems: ({ modems }) => modems?.count,
     modemsWithoutService: ({ modems }) => modems?.withoutService,
   },

@@ -175,6 +175,7 @@ describe('GET /devices/export', () => {
       { name: 'Weaker', signalQuality: 'poor', rsrpDbm: '-114', operator: 'Telekom', plmn: '26201' },
       { name: 'Weak', signalQuality: 'poor', rsrpDbm: '-112', nearCountry: 'PL' },
     ])
+    expect(await rowsOf('modems=several&include=signal')).toMatchObject([{ name: 'Dual', modem: 'wwan0', modems: '2' }])
     expect(Object.keys((await rowsOf('q=Weaker'))[0] ?? {})).not.toContain('rsrpDbm')
   })
 })

@@ -49,12 +49,17 @@ const deviceColumns: readonly DeviceColumn[] = [
     title: 'Signal',
     sort: 'signal',
     part: 'signal',
-    cell: ({ signal }) => (
-      <>
-        <QualityLabel quality={signal?.quality ?? null} rat={signal?.rat ?? null} />
-        {typeof signal?.rsrpDbm === 'number' ? <div class="label">{measured(signal.rsrpDbm, 'dBm')}</div> : null}
-      </>
-    ),
+    cell: ({ signal, modems }) => {
+      const rsrp = typeof signal?.rsrpDbm === 'number' ? measured(signal.rsrpDbm, 'dBm') : null
+      // Of several modems, which one is active.
+      const details = [rsrp, modems && modems.count > 1 ? signal?.modem : null].filter(Boolean).join(' · ')
+      return (
+        <>
+          <QualityLabel quality={signal?.quality ?? null} rat={signal?.rat ?? null} />
+          {details === '' ? null : <div class="label">{details}</div>}
+        </>
+      )
+    },
   },
   {
     key: 'operator',

@@ -100,6 +100,7 @@ const partColumns: Record<NonNullable<ListQuery['include']>[number], Column[]> =
     ['SIGNAL', ({ signal }) => signal?.quality],
     ['RSRP', ({ signal }) => signal?.rsrpDbm],
     ['OPERATOR', ({ signal }) => signal?.operatorName ?? signal?.plmn],
+    ['MODEM', ({ signal }) => signal?.modem],
     ['MODEMS', ({ modems }) => modems?.count],
     ['WITHOUT SERVICE', ({ modems }) => modems?.withoutService],
   ],

@@ -167,7 +167,7 @@ async function printPositions({ format, tag, group, bbox }: GpsOptions, command:
   const devices = (answer as { devices?: unknown }).devices as Device[]
   print(answer, () =>
     table(
-      ['DEVICE', 'NAME', 'STATUS', 'LAT', 'LON', 'QUALITY', 'RSRP'],
+      ['DEVICE', 'NAME', 'STATUS', 'LAT', 'LON', 'QUALITY', 'RSRP', 'MODEM'],
       devices.map(({ deviceId, name, status, location, signal }): Cell[] => [
         deviceId,
         name,
@@ -176,6 +176,7 @@ async function printPositions({ format, tag, group, bbox }: GpsOptions, command:
         location?.lon,
         signal?.quality,
         signal?.rsrpDbm,
+        signal?.modem,
       ]),
     ),
   )
@@ -186,5 +187,5 @@ type Device = {
   name?: string
   status?: string
   location?: { lat?: number; lon?: number } | null
-  signal?: { quality?: string | null; rsrpDbm?: number | null } | null
+  signal?: { quality?: string | null; rsrpDbm?: number | null; modem?: string | null } | null
 }

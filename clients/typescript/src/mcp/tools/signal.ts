@@ -11,6 +11,7 @@ const word = z.string().nullable()
 // Without identifiers of the SIM and addresses, whatever the key may read.
 const cellular = z.object({
   ts: z.string(),
+  modem: word.describe('The active modem, whose signal this is. Null for a router that does not name its modem.'),
   rat: word,
   operatorName: word,
   plmn: word,
@@ -31,7 +32,8 @@ const location = z.object({
 export const deviceSignalTool = tool({
   name: 'device_signal',
   title: 'Signal of a device',
-  description: 'Returns the newest cellular signal and position of one router, with the times of measurement.',
+  description:
+    'Returns the newest cellular signal of one router’s active modem, and its position, with the times of measurement.',
   input: z.strictObject({ device: deviceReference }),
   output: z.object({ device: deviceOutput, cellular: cellular.nullable(), location: location.nullable() }),
   about: ({ device }) => device,
