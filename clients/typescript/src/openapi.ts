@@ -31026,6 +31026,7 @@ export interface operations {
                      *             "status": "String",
                      *             "quality": "String",
                      *             "rsrpDbm": "Number",
+                     *             "modem": "String",
                      *             "headingDeg": "Number",
                      *             "speedMps": "Number",
                      *             "ageS": "Number",

@@ -72,6 +72,7 @@ function deviceFeature(index: DeviceIndex, row: number, tile: Tile, nowMs: numbe
       status: entry.status,
       quality: signal?.quality,
       rsrpDbm: signal?.rsrpDbm,
+      modem: signal?.modem,
       headingDeg: location.headingDeg,
       speedMps: location.speedMps,
       motion: motionOf(device, location.speedMps, nowMs),

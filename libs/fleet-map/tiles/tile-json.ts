@@ -13,6 +13,7 @@ const deviceFields = {
   status: 'String',
   quality: 'String',
   rsrpDbm: 'Number',
+  modem: 'String',
   headingDeg: 'Number',
   speedMps: 'Number',
   ageS: 'Number',

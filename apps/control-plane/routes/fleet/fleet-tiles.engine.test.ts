@@ -133,7 +133,8 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     const radio = (rsrpDbm: number) => ({ rat: 'lte', plmn: '27201', rsrpDbm })
     await store(
       'cellular',
-      row(organization, alone ?? '', minuteMs, radio(-90)),
+      row(organization, alone ?? '', minuteMs, { ...radio(-90), modem: 'wwan1' }),
+      row(organization, alone ?? '', 2 * minuteMs, { ...radio(-70), modem: 'wwan0' }),
       row(organization, together[0] ?? '', minuteMs, radio(-110)),
     )
     await api.services.pool.query("UPDATE device SET status = 'online' WHERE id = $1", [together[0]])
@@ -144,7 +145,7 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     })
     expect(devices).toHaveLength(1)
     expect(devices[0]?.properties).toEqual({
-      ...{ deviceId: alone, name: 'Bus 1', status: 'provisioning', quality: 'good', rsrpDbm: -90 },
+      ...{ deviceId: alone, name: 'Bus 1', status: 'provisioning', quality: 'good', rsrpDbm: -90, modem: 'wwan1' },
       ...{ headingDeg: 90, speedMps: 3.5, ageS: expect.any(Number), motion: 'moving' },
     })
     expect(Number(devices[0]?.properties.ageS)).toBeGreaterThanOrEqual(60)
