@@ -1,4 +1,4 @@
-import { glob, mkdtemp, rm, truncate } from 'node:fs/promises'
+import { glob, mkdtemp, rename, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cellToParent, latLngToCell } from 'h3-js'
@@ -28,6 +28,14 @@ test('several processes apply the schema to a new QuestDB at the same time', asy
 test('only a view whose query changed is rebuilt, with those that depend on it', async () => {
   await withQuestdb(async ({ connections: [questdb], dir }) => {
     await applySchema(questdb, { ttlDays: 30 })
+    // A change of a table, even to what it is, can lose the table if QuestDB is killed meanwhile.
+    const altered: string[] = []
+    const altering = withStatementsIn(altered, 'ALTER', questdb)
+    await applySchema(altering, { ttlDays: 30 })
+    expect(altered).toEqual([])
+    for (const _ of [1, 2]) await applySchema(altering, { ttlDays: 7 })
+    expect(altered).toEqual(Object.keys(tables).map((table) => `ALTER TABLE ${table} SET TTL 7 DAYS`))
+    await applySchema(altering, { ttlDays: 30 })
     const dropped: string[] = []
     const watched = withStatementsIn(dropped, 'DROP', questdb)
     await applySchema(watched, { ttlDays: 7 })
@@ -130,6 +138,35 @@ test('tables of a version that knew one modem keep their rows, and tell modems a
       expect(counts).toEqual(modems.map((modem) => ({ modem, rows: String(rows) })))
     }
   })
+}, 180_000)
+
+test('a QuestDB that was killed while it replaced the metadata of a table starts with its rows', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'routerfleet-metadata-'))
+  const withStarted = async (run: (questdb: QuestdbSql) => Promise<void>) => {
+    const engine = await startQuestdb({ dir, cacheDir: '.cache', javaHome: process.env.JAVA_HOME })
+    const questdb = openQuestdbSql(engine.pgUrl, { applicationName: 'test', maxConnections: 1 })
+    try {
+      await run(questdb)
+    } finally {
+      await questdb.end()
+      await engine.stop()
+    }
+  }
+  const sample = { tsMs: Date.now() - 5_000, deviceId: newId(), organizationId: newId(), uptimeS: 1 }
+  await withStarted(async (questdb) => {
+    await applySchema(questdb, { ttlDays: 30 })
+    await storeRows(questdb, 'system', [sample])
+    await applied(questdb, 'system')
+  })
+  const [metadata = ''] = await Array.fromAsync(glob(join(dir, '**/system~*/_meta')))
+  await rename(metadata, `${metadata}.prev`)
+  await withStarted(async (questdb) => {
+    await applySchema(questdb, { ttlDays: 7 })
+    await storeRows(questdb, 'system', [{ ...sample, tsMs: sample.tsMs + 1_000 }])
+    await applied(questdb, 'system')
+    expect(await questdb.query('SELECT uptime_s FROM system')).toHaveLength(2)
+  })
+  await rm(dir, { recursive: true, force: true })
 }, 180_000)
 
 test('the views of a new installation have rows soon after its first sample with a position', async () => {

@@ -231,7 +231,7 @@ test('ingest stores what an earlier version has left in its log', async () => {
 test('the writers of a process apply the schema once', async () => {
   const known = questdbConnection()
   const { hostname, port } = new URL(known.pgUrl)
-  const proxy = await startCountingProxy({ host: hostname, port: Number(port) }, 'ALTER TABLE cellular SET TTL')
+  const proxy = await startCountingProxy({ host: hostname, port: Number(port) }, 'IF NOT EXISTS cellular (')
   const reporting = await newDevices(40)
   const ingest = await startIngestProcess({
     postgresUrl: database.url,

@@ -19,7 +19,8 @@ export async function applySchema(questdb: QuestdbSql, options: { ttlDays: numbe
     // Earlier versions told rows apart by time and device alone.
     const keys = new Set(known.filter(({ upsertKey }) => upsertKey).map(({ column }) => column))
     if (keyOf(table).some((column) => !keys.has(column))) await questdb.query(setKeySql(table))
-    await questdb.query(`ALTER TABLE ${table.name} SET TTL ${ttlDays} DAYS`)
+    if ((await ttlHoursOf(questdb, table.name)) !== ttlDays * hoursOf.DAY)
+      await questdb.query(`ALTER TABLE ${table.name} SET TTL ${ttlDays} DAYS`)
   }
   await applyViews(questdb, ttlDays)
 }
@@ -34,6 +35,21 @@ export async function hasSchema(questdb: QuestdbSql): Promise<boolean> {
     if (!columns.every((column) => present.has(column.name))) return false
   }
   return true
+}
+
+/** QuestDB returns a retention in the largest unit that divides it. */
+const hoursOf: Record<string, number> & { DAY: number } = { HOUR: 1, DAY: 24, WEEK: 168 }
+
+/**
+ * Returns the retention of a table; NaN if it is none in hours. It is only set if it differs: QuestDB would write the metadata of
+ * the table again, and a QuestDB that is killed meanwhile does not find the table.
+ */
+async function ttlHoursOf(questdb: QuestdbSql, table: string): Promise<number> {
+  const [known] = await questdb.query<{ ttlValue: number; ttlUnit: string }>(
+    'SELECT ttlValue, ttlUnit FROM tables() WHERE table_name = $1',
+    [table],
+  )
+  return Number(known?.ttlValue) * (hoursOf[known?.ttlUnit ?? ''] ?? Number.NaN)
 }
 
 const columnsOf = (questdb: QuestdbSql, table: string) =>
