@@ -21,6 +21,9 @@ test.each([
   ['without service the modem that reported last', [modem('a', null, null, 9), modem('b', null, null, 8)], 'b'],
   ['of equals the first by name', [modem('b', 1, 1, 1), modem('a', 1, 1, 1)], 'a'],
   ['of equals the one without a name', [modem('a', 1, 1, 1), modem(null, 1, 1, 1)], null],
+  ['no wired uplink, which has no name', [modem('a', null, 3, 3), modem(null, 1, null, 1)], 'a'],
+  ['no wired uplink, also without service', [modem('a', null, null, 3), modem(null, 1, null, 1)], 'a'],
+  ['no wired uplink of a router that has named its modem since', [modem('a', 2, 3, 2), modem(null, 1, 60, 1)], 'a'],
 ])('the active modem is %s', (_, modems, expected) => {
   expect(activeModem(modems, nowMs)?.modem).toBe(expected)
 })

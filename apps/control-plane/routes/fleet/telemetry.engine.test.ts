@@ -101,6 +101,20 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     })
   })
 
+  test('200 returns the signal of a named modem beside a connection without a name, such as a cable', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    await store('cellular', [row(2 * minuteMs, { modem: 'a', rat: 'lte', rsrpDbm: -101 })])
+    await store('connection', [row(minuteMs, { interface: 'eth0', state: 'connected' })])
+    expect((await read(organization.key, deviceId, 'latest')).body).toMatchObject({
+      cellular: { modem: 'a', rsrpDbm: -101 },
+      connection: { modem: null, interface: 'eth0' },
+      modems: [
+        { modem: null, isActive: false },
+        { modem: 'a', isActive: true },
+      ],
+    })
+  })
+
   test('a sample in a dwell of several days has the age of its fix, as documented', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const fixAgeMs = 4 * 24 * hourMs
