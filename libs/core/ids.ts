@@ -3,15 +3,19 @@ import { randomUUID } from 'node:crypto'
 let lastMs = 0
 let sequence = 0
 
+/** The clock of a machine was wrong if it is set back by more than this. Ids follow it, so that later times are right. */
+const maxStepBackMs = 10_000
+
 /**
- * Returns a UUIDv7 (RFC 9562) that is monotonic within this process. It sorts by creation time and is safe as a paging key.
+ * Returns a UUIDv7 (RFC 9562) that is monotonic within this process, unless its clock is set back by more than 10 s. It sorts
+ * by creation time and is safe as a paging key.
  * Tables listed by id take their creation time from the id (`timeOfId`, `uuid_extract_timestamp` in SQL), so that both have
  * the same order; `now()` in SQL is the start of the transaction and would differ.
  */
 export function newId(nowMs: number = Date.now()): string {
   // Node keeps random bits for many of these; `randomBytes` would ask the kernel each time.
   const random = randomUUID()
-  if (nowMs > lastMs) {
+  if (nowMs > lastMs || nowMs < lastMs - maxStepBackMs) {
     lastMs = nowMs
     sequence = Number.parseInt(random.slice(0, 3), 16) & 0x7ff
   } else if (++sequence > 0xfff) {

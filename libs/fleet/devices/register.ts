@@ -41,7 +41,8 @@ export const serialTaken = (serial: string): ServiceError =>
   conflict('serial_taken', `Another device of the organization already has the serial ${serial}.`)
 
 /**
- * Inserts devices with their ownership, audit rows and events. Returns the rows in the order of the input, with undefined
+ * Inserts devices with their ownership, audit rows and events. Ownership begins and ends by the clock of the database: a device
+ * that another process transfers a moment later has no interval that ends before it begins. Returns the rows in the order of the input, with undefined
  * for a serial that already exists, also in another case or encoding. The caller reserves quota for the others.
  */
 export async function insertDevices(
@@ -65,7 +66,7 @@ export async function insertDevices(
        RETURNING ${revisionColumns}
      ), owned AS (
        INSERT INTO device_ownership (device_id, organization_id, owned_from)
-       SELECT id, "organizationId", "createdAt" FROM created
+       SELECT id, "organizationId", now() FROM created
      )
      SELECT * FROM created`,
     {

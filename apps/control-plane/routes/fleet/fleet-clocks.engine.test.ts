@@ -132,3 +132,16 @@ test('an audit row carries the time of the database, not of the process that wri
   )
   expect(Math.abs((rows[0]?.at_ms ?? 0) - nowMs)).toBeLessThan(tenMinutesMs / 2)
 })
+
+test('a device of a process whose clock is ahead can be transferred at once', async () => {
+  const [from, to] = [await api.newOrganization(), await api.newOrganization()]
+  vi.useFakeTimers({ toFake: ['Date'], now: ahead() })
+  const json = { organizationId: from.id, serial: newId(), name: 'Router', model: 'R1', tags: [] }
+  const { body } = await api.call('POST', '/devices', { token: from.key, json })
+  vi.useRealTimers()
+  const moved = await api.call('POST', `/devices/${body.id}/transfer`, {
+    token: api.platformKey,
+    json: { toOrgId: to.id },
+  })
+  expect(moved).toMatchObject({ status: 200, body: { organizationId: to.id } })
+})
