@@ -146,11 +146,13 @@ describe('quota', () => {
     await api.call('PUT', `/orgs/${organization.id}/subscription`, { token: api.platformKey, json })
     const creator = async (creatorNumber: number) => {
       let created = 0
-      for (let n = 0; n < 10; n += 1) {
+      for (let n = 0; n < 10; ) {
         const device = { organizationId: organization.id, serial: `C${creatorNumber}-${n}`, name: 'R', model: 'M' }
         const answer = await api.call('POST', '/devices', { token: organization.key, json: device })
-        expect([201, 403]).toContain(answer.status)
+        // The connections of an organization are limited: on a busy machine, a request may wait too long for one.
+        expect([201, 403, 429]).toContain(answer.status)
         if (answer.status === 201) created += 1
+        if (answer.status !== 429) n += 1
       }
       return created
     }

@@ -11,6 +11,7 @@ import { startServer } from '#http/server'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
+import { seedDevices } from '#test/seed-devices'
 import { applied, refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
 import { decodeTile, type TileProperties } from '#test/tiles'
 import { until } from '#test/until'
@@ -53,11 +54,24 @@ const row = ({ id }: Organization, deviceId: string, agoMs: number, fields: Reco
 const fixAt = (lat: number, lon: number) => ({ lat, lon, fix: '3d', usable: true })
 const store = (table: Parameters<typeof storeRows>[1], ...rows: StoredRow[]) => storeRows(api.questdb, table, rows)
 
-/** Registers a device at each position. */
-async function placeDevices(organization: Organization, positions: readonly [lat: number, lon: number][]) {
-  const ids = await Promise.all(positions.map(() => newDevice(organization)))
+type Position = [lat: number, lon: number]
+
+async function storePositions(organization: Organization, ids: readonly string[], positions: readonly Position[]) {
   const rows = positions.map(([lat, lon], index) => row(organization, ids[index] ?? '', minuteMs, fixAt(lat, lon)))
   await store('location', ...rows)
+}
+
+/** Registers a device at each position. */
+async function placeDevices(organization: Organization, positions: readonly Position[]) {
+  const ids = await Promise.all(positions.map(() => newDevice(organization)))
+  await storePositions(organization, ids, positions)
+  return ids
+}
+
+/** The same for many devices, before the map is read: on a busy machine, the route refuses so many at once. */
+async function seedPlacedDevices(organization: Organization, positions: readonly Position[]) {
+  const ids = await seedDevices(api.services.pool, organization.id, positions.length)
+  await storePositions(organization, ids, positions)
   return ids
 }
 
@@ -92,16 +106,16 @@ const untilPlaced = (organization: Organization, devices: number) =>
 describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
   test('200: over all tiles of a zoom, the counts add up to the devices with a position, one feature per H3 cell', async () => {
     const organization = await api.newOrganization()
-    const edges: [number, number][] = [
-      ...[0, 45, 66.513_260_4, 85.06, 89.9, -85.06, -90].map((lat): [number, number] => [lat, 90]),
-      ...[-180, 180, -179.999, 179.999, 0, 22.5].map((lon): [number, number] => [10, lon]),
+    const edges: Position[] = [
+      ...[0, 45, 66.513_260_4, 85.06, 89.9, -85.06, -90].map((lat): Position => [lat, 90]),
+      ...[-180, 180, -179.999, 179.999, 0, 22.5].map((lon): Position => [10, lon]),
     ]
-    const crowd = Array.from({ length: 40 }, (_, index): [number, number] => [
-      51 + ((index * 37) % 100) / 500,
-      -9 + ((index * 61) % 100) / 300,
-    ])
+    const crowd = Array.from(
+      { length: 40 },
+      (_, index): Position => [51 + ((index * 37) % 100) / 500, -9 + ((index * 61) % 100) / 300],
+    )
     const positions = [...edges, ...crowd]
-    await placeDevices(organization, positions)
+    await seedPlacedDevices(organization, positions)
     await newDevice(organization)
     await untilPlaced(organization, positions.length)
     for (const zoom of [0, 1, 2, 3, 4]) {
@@ -248,7 +262,7 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     const organization = await api.newOrganization()
     const deviceId = await newDevice(organization)
     const voter = { organizationId: organization.id, deviceId }
-    const places: [number, number][] = [
+    const places: Position[] = [
       [51.9, -8.47],
       [51.93, -8.4],
       [0.0001, 0.0001],
@@ -308,8 +322,8 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
 
   test('200 in gzip or zstd, then 304 until the content changes', async () => {
     const organization = await api.newOrganization()
-    const positions = Array.from({ length: 60 }, (_, index): [number, number] => [index - 30, 2 * index])
-    const [first] = await placeDevices(organization, positions)
+    const positions = Array.from({ length: 60 }, (_, index): Position => [index - 30, 2 * index])
+    const [first] = await seedPlacedDevices(organization, positions)
     await untilPlaced(organization, positions.length)
     const plain = await fetchTile(organization.key, '0/0/0.mvt')
     expect(plain.headers.get('content-type')).toBe('application/vnd.mapbox-vector-tile')
