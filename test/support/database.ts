@@ -9,7 +9,8 @@ export type TestDatabase = { url: string; drop(): Promise<void> }
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
-  await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`)
+  // Copying the files takes half the CPU time of copying their pages through the log, which is the default.
+  await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase} STRATEGY FILE_COPY`)
   return {
     url: withDatabase(serverUrl, name),
     drop: () => execute(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`),
