@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { summaryReporter } from './test/support/summary-reporter.ts'
@@ -7,6 +8,9 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 
 /** The tests of a kind. The name of a file says what its tests need; `*.test.ts` alone needs neither Postgres nor QuestDB. */
 const testsOf = (kind: string) => `{apps,clients,libs,test}/**/*${kind}.test.ts`
+
+// Node keeps the stripped and compiled modules there for the next process: of the workers, and of the parts that tests start.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled')
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }
 
@@ -36,7 +40,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'engines', include: ['.engine', '.browser'].map(testsOf), exclude: never, ...onEngines },
+        test: {
+          name: 'engines',
+          include: ['.engine', '.browser'].map(testsOf),
+          exclude: never,
+          ...onEngines,
+        },
       },
       { extends: true, test: { name: 'cluster', include: [testsOf('.cluster')], exclude: never, ...onEngines } },
     ],

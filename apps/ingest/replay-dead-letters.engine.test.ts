@@ -18,6 +18,7 @@ import {
   deadReportOf,
 } from '#telemetry-log/dead-letters/dead-letters'
 import { openPartitionedLog } from '#telemetry-log/segments/partitioned-log'
+import { childEnvironment } from '#test/child-environment'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
@@ -73,7 +74,7 @@ function startReplay(...flags: string[]): Replay {
   const { httpUrl, pgUrl, user, password } = questdbConnection()
   const child = spawn(path('node_modules/.bin/node'), [path('apps/ingest/replay-dead-letters.ts'), ...flags], {
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment,
       LOG_DIR: folder,
       POSTGRES_URL: database.url,
       QUESTDB_URL: httpUrl,

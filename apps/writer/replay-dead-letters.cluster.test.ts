@@ -19,6 +19,7 @@ import {
 } from '#telemetry-log/dead-letters/dead-letters'
 import { openKafkaLog } from '#telemetry-log/kafka/kafka-log'
 import { type AppProcess, startAppProcess } from '#test/app-process'
+import { childEnvironment } from '#test/child-environment'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { startTestKafka, type TestKafka, whyNoKafka } from '#test/kafka'
 import { questdbConnection } from '#test/questdb'
@@ -82,7 +83,7 @@ describe('replaying the dead letters of a writer', () => {
   function startReplay(...flags: string[]) {
     const script = path('apps/writer/replay-dead-letters.ts')
     const child = spawn(path('node_modules/.bin/node'), [script, ...flags], {
-      env: { PATH: process.env.PATH, ...environment() },
+      env: { ...childEnvironment, ...environment() },
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
+import { childEnvironment } from '#test/child-environment'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
@@ -66,7 +67,7 @@ test('a drive is stored exactly once although ingest is killed twice', async () 
     [program, '--base-url', ingest.url, '--drive', drive, '--speed', '90', '--state-dir', join(folder, 'state')],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { PATH: process.env.PATH, DEVICE_TOKEN: device.token, REPORT_EVERY_MS: '200', LONG_POLL_SECONDS: '0' },
+      env: { ...childEnvironment, DEVICE_TOKEN: device.token, REPORT_EVERY_MS: '200', LONG_POLL_SECONDS: '0' },
     },
   )
   const ended = once(agent, 'exit')

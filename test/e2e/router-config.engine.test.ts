@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { childEnvironment } from '#test/child-environment'
 import { deviceCalls } from '#test/job-service'
 import { timeOutAttempt } from '#test/timed-out-job'
 import { until } from '#test/until'
@@ -65,7 +66,7 @@ function startAgent(
   const agent: ChildProcess = spawn(node, [program, '--base-url', baseUrl, '--state-dir', folder], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment,
       DEVICE_TOKEN: token,
       REPORT_EVERY_MS: '200',
       LONG_POLL_SECONDS: '5',

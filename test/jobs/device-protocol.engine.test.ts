@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createEnrollmentKey } from '#fleet/devices/credentials/enrollment-keys'
 import { createDeviceJob } from '#fleet/jobs/device-job'
 import { getJob } from '#fleet/jobs/read'
+import { childEnvironment } from '#test/child-environment'
 import { createJobFleet } from '#test/job-fleet'
 import { type JobService, startJobService } from '#test/job-service'
 import { until } from '#test/until'
@@ -36,7 +37,7 @@ test('the shell client of docs/device-protocol.md enrolls, reports, takes a rebo
     spawn('sh', [file], {
       stdio: 'ignore',
       env: {
-        PATH: process.env.PATH,
+        ...childEnvironment,
         BASE_URL: service.ingest.url,
         ENROLLMENT_KEY: key,
         SERIAL: 'SHELL-1',

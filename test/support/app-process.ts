@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../apps/stack/engines/process.ts'
+import { childEnvironment } from './child-environment.ts'
 import { until } from './until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -25,7 +26,7 @@ export async function startAppProcess(
   const child = spawn(node, [script], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...environment },
+    env: { ...childEnvironment, HOST: '127.0.0.1', PORT: String(port), ...environment },
   })
   let output = ''
   const collect = (text: string) => {
@@ -69,7 +70,7 @@ export async function runCommand(
   const child = spawn(node, [script, ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...childEnvironment, ...environment },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))

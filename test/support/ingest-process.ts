@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../apps/stack/engines/process.ts'
+import { childEnvironment } from './child-environment.ts'
 import type { QuestdbConnection } from './engines.ts'
 import { until } from './until.ts'
 
@@ -37,7 +38,7 @@ export async function startIngestProcess(place: IngestPlace): Promise<IngestProc
   const child = spawn(node, [entry], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment,
       HOST: '127.0.0.1',
       PORT: String(port),
       POSTGRES_URL: place.postgresUrl,

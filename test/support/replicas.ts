@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { childEnvironment } from './child-environment.ts'
 import { until } from './until.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
@@ -36,7 +37,7 @@ export async function startReplica({ root }: Version, { script, port, environmen
   const child = spawn(node, [join(root, script)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...environment },
+    env: { ...childEnvironment, HOST: '127.0.0.1', PORT: String(port), ...environment },
   })
   const output = collectOutput(child)
   const gone = once(child, 'exit')
@@ -68,7 +69,7 @@ export async function runScript(
   const child = spawn(node, [join(root, script)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...childEnvironment, ...environment },
   })
   const output = collectOutput(child)
   const [code] = await once(child, 'close')

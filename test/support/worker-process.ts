@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../apps/stack/engines/process.ts'
+import { childEnvironment } from './child-environment.ts'
 import { masterSecret } from './ingest-process.ts'
 import { until } from './until.ts'
 
@@ -19,7 +20,7 @@ export async function startWorkerProcess(
   const child = spawn(node, [entry], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment,
       PORT: String(port),
       POSTGRES_URL: place.postgresUrl,
       ...(place.redisUrl === undefined ? {} : { REDIS_URL: place.redisUrl }),

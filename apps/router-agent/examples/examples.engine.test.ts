@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureAccess } from '#fleet/access/bootstrap'
+import { childEnvironment } from '#test/child-environment'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -43,7 +44,7 @@ afterAll(async () => {
 type Fleet = { end: (signal: NodeJS.Signals) => Promise<void>; untilLogged: (text: string) => Promise<void> }
 
 function startFleet(settings: Record<string, string> = {}): Fleet {
-  const env = { PATH: process.env.PATH, ...environment, ...settings }
+  const env = { ...childEnvironment, ...environment, ...settings }
   const child: ChildProcess = fork(program, [], { execPath: node, silent: true, env })
   const ended = once(child, 'exit')
   let output = ''
