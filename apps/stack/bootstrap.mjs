@@ -51,12 +51,18 @@ async function buildWorldMap() {
   if (code !== 0) console.error('The map of the world could not be built (see above). The page shows country outlines.')
 }
 
+/** A check of types. It keeps what it found in a file, because the next one then takes a tenth of the time. */
+const typeCheck = (name, ...args) => [
+  'node_modules/typescript/bin/tsc',
+  ...['--noEmit', '--incremental', '--tsBuildInfoFile', `.cache/${name}.tsbuildinfo`, ...args],
+]
+
 /** Runs all checks, also after one fails, so that one run reports all problems. */
 async function runTests(args) {
   const checks = [
     ['style', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']],
-    ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
-    ['types of the page', ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'apps/fleet-map']],
+    ['types', typeCheck('types')],
+    ['types of the page', typeCheck('types-of-the-page', '--project', 'apps/fleet-map')],
     ['unused code', ['node_modules/knip/bin/knip.js']],
     ['tests', ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'engines', ...args]],
   ]
