@@ -44,6 +44,7 @@ export default defineConfig({
           name: 'engines',
           include: ['.engine', '.browser'].map(testsOf),
           exclude: never,
+          isolate: false,
           ...onEngines,
         },
       },
