@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { compareRadios } from '#fleet-map/radio-health/compare'
 import { adviseSims } from '#fleet-map/sim-advice/advise'
 import { radioVoters } from '#questdb/votes/radio-cells'
@@ -9,12 +9,13 @@ import { seedRoads, seedVotes } from './seed-votes.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
 import { median } from './statistics.ts'
 
-type Size = { devices: number; votesPerDevice: number; rounds: number }
+type Size = { devices: number; votes: number; rounds: number; roadKm: number }
 
-const quickSize: Size = { devices: 1_000, votesPerDevice: 100, rounds: 2 }
-const fullSize: Size = { devices: 10_000, votesPerDevice: 360, rounds: 3 }
+const quickSize: Size = { devices: 1_000, votes: 100, rounds: 2, roadKm: 100 }
+const fullSize: Size = { devices: 10_000, votes: 360, rounds: 3, roadKm: 1_000 }
 
-const routeKm = 100
+/** A device drives about 120 km again and again. */
+const routePlaces = 1_000
 const days = 30
 const hourMs = 3_600_000
 
@@ -22,20 +23,24 @@ const hourMs = 3_600_000
 export const comparisons: Bench = {
   name: 'comparisons',
   about:
-    'Radio health and SIM advice of one organization as the worker makes them, a month of votes on ten roads, compared with one statement that counts the same votes by modem.',
+    'Radio health and SIM advice of one organization as the worker makes them, a month of `--votes` votes of each device on ten roads, compared with one statement that counts the same votes by modem.',
   byNameOnly: true,
-  async run({ quick, devices }) {
-    const size = quick ? quickSize : { ...fullSize, devices: devices ?? fullSize.devices }
-    return withBenchStack((stack) => measure(stack, size))
+  async run({ quick, devices, votes, rounds }) {
+    const size = quick ? quickSize : fullSize
+    const chosen = {
+      ...size,
+      ...{ devices: devices ?? size.devices, votes: votes ?? size.votes, rounds: rounds ?? size.rounds },
+    }
+    return withBenchStack((stack) => measure(stack, chosen))
   },
 }
 
-async function measure(stack: BenchStack, { devices, votesPerDevice, rounds }: Size): Promise<Figure[]> {
+async function measure(stack: BenchStack, { devices, votes: votesPerDevice, rounds, roadKm }: Size): Promise<Figure[]> {
   const { questdb } = stack
   const fleet = await seedRegistry(stack, devices)
-  await seedRoads(questdb, fleet, routeKm)
-  await seedVotes(questdb, fleet, { days, votes: votesPerDevice })
-  await refreshCoverage(questdb, 20 * 60_000)
+  await seedRoads(stack, fleet, roadKm)
+  await seedVotes(questdb, fleet, { days, votes: votesPerDevice, routePlaces })
+  await refreshCoverage(questdb, 40 * 60_000)
   const toMs = Math.ceil(Date.now() / hourMs) * hourMs
   const votes = { organizationId: fleet.organizationId, fromMs: toMs - (days + 1) * 24 * hourMs, toMs }
   const radios = fleet.deviceIds.map((id) => ({ id, model: 'RX400', ownedFromMs: null }))
@@ -52,9 +57,13 @@ async function measure(stack: BenchStack, { devices, votesPerDevice, rounds }: S
   const figure = (name: string, costs: readonly Cost[]): Figure => {
     const seconds = median(costs.map((cost) => cost.seconds))
     const cpuSeconds = median(costs.map((cost) => cost.cpuSeconds))
+    const [memoryMb, blockedMs] = [
+      Math.max(...costs.map((cost) => cost.memoryMb)),
+      Math.max(...costs.map((cost) => cost.blockedMs)),
+    ]
     return {
       name: `${of}: ${name}`,
-      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker`,
+      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker; at most ${memoryMb.toFixed(0)} MB; blocked for at most ${blockedMs.toFixed(0)} ms`,
       ratio: `${(seconds / floor).toFixed(1)} of the count`,
     }
   }
@@ -65,11 +74,32 @@ async function measure(stack: BenchStack, { devices, votesPerDevice, rounds }: S
   ]
 }
 
-type Cost = { seconds: number; cpuSeconds: number }
+/** `memoryMb`: the most memory that the process had. `blockedMs`: the longest time in which it did nothing else. */
+type Cost = { seconds: number; cpuSeconds: number; memoryMb: number; blockedMs: number }
+
+const lookEveryMs = 50
 
 async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   const [startMs, cpu] = [performance.now(), process.cpuUsage()]
-  await work()
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  let memory = 0
+  const look = () => {
+    memory = Math.max(memory, process.memoryUsage.rss())
+  }
+  const looking = setInterval(look, lookEveryMs)
+  delay.enable()
+  try {
+    await work()
+  } finally {
+    look()
+    clearInterval(looking)
+    delay.disable()
+  }
   const { user, system } = process.cpuUsage(cpu)
-  return { seconds: (performance.now() - startMs) / 1_000, cpuSeconds: (user + system) / 1e6 }
+  return {
+    seconds: (performance.now() - startMs) / 1_000,
+    cpuSeconds: (user + system) / 1e6,
+    memoryMb: memory / 1e6,
+    blockedMs: delay.max / 1e6,
+  }
 }

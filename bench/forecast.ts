@@ -36,7 +36,7 @@ async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
   const { questdb } = stack
   const { rounds, devices } = size
   const fleet = await seedRegistry(stack, devices)
-  await seedRoads(questdb, fleet, routeKm)
+  await seedRoads(stack, fleet, routeKm)
   await seedVotes(questdb, fleet, { days, votes: size.votesPerDevice })
   await refreshCoverage(questdb, 20 * 60_000)
   const api = await serveApi(stack)

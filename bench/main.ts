@@ -26,7 +26,7 @@ import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 import { writer } from './writer.ts'
 
-// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N] [--start-within MINUTES]: compares each figure with a
+// npm run bench -- [--quick] [--only NAME] [--devices N] [--votes N] [--rounds N] [--minutes N] [--start-within MINUTES]: compares each figure with a
 // reference of the same run. Benches that would start later than `--start-within` are skipped.
 const benches: Bench[] = [
   ingestAccept,
@@ -63,12 +63,17 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     devices: { type: 'string' },
+    votes: { type: 'string' },
+    rounds: { type: 'string' },
     minutes: { type: 'string' },
     'start-within': { type: 'string' },
   },
 })
 const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
-const options = { quick: values.quick, devices: numberOf(values.devices), minutes: numberOf(values.minutes) }
+const options = {
+  ...{ quick: values.quick, devices: numberOf(values.devices), minutes: numberOf(values.minutes) },
+  ...{ votes: numberOf(values.votes), rounds: numberOf(values.rounds) },
+}
 const chosen = benches.filter(({ name, byNameOnly }) => (values.only ? name === values.only : !byNameOnly))
 if (chosen.length === 0) {
   console.error(`Unknown benchmark ${values.only}. Benchmarks: ${benches.map((bench) => bench.name).join(', ')}.`)

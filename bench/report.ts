@@ -10,8 +10,17 @@ export type Bench = {
   run: (options: BenchOptions) => Promise<Figure[]>
 }
 
-/** `devices` and `minutes` change the size of the fleet, and the length of its history or of the run. */
-export type BenchOptions = { quick: boolean; devices?: number | undefined; minutes?: number | undefined }
+/**
+ * `devices` and `votes` of each change the size of the fleet, `minutes` the length of its history or of the run, and `rounds` how
+ * often a bench measures.
+ */
+export type BenchOptions = {
+  quick: boolean
+  devices?: number | undefined
+  votes?: number | undefined
+  minutes?: number | undefined
+  rounds?: number | undefined
+}
 
 /** Returns the figures as a Markdown table. */
 export function table(figures: readonly Figure[]): string {

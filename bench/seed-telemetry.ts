@@ -48,7 +48,7 @@ export async function seedDeviceTable(stack: BenchStack, fleet: SeededFleet, pla
 }
 
 /** QuestDB reads CSV many times as fast as statements with the same rows. */
-async function importCsv({ environment }: BenchStack, table: string, csv: string): Promise<void> {
+export async function importCsv({ environment }: BenchStack, table: string, csv: string): Promise<void> {
   const { QUESTDB_URL, QUESTDB_USER, QUESTDB_PASSWORD } = environment
   const form = new FormData()
   form.append('data', new Blob([csv]))

@@ -8,7 +8,7 @@ import { issueToken } from '#core/tokens'
 import { migrate } from '#postgres/migrate'
 import { openPool, type Pool } from '#postgres/pool'
 import { applySchema } from '#questdb/schema/schema'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
+import { openQuestdbSql, type QuestdbRows } from '#questdb/server/sql'
 import { startPostgres } from '../apps/stack/engines/postgres.ts'
 import { freePort } from '../apps/stack/engines/process.ts'
 import { type QuestdbEngine, startQuestdb } from '../apps/stack/engines/questdb.ts'
@@ -20,7 +20,7 @@ import { forkApp, stopChild } from './processes.ts'
 /** Real engines in a temporary folder and the real services, for one benchmark run. */
 export type BenchStack = {
   pool: Pool
-  questdb: QuestdbSql
+  questdb: QuestdbRows
   environment: Record<string, string>
   /** The present ones: QuestDB is restarted when it ends, as by `npm start`. */
   pids: { readonly postgres: number; readonly questdb: number }

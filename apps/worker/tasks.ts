@@ -21,7 +21,7 @@ import { compareDueRadios } from '#fleet-map/radio-health/run'
 import { reportMailServer } from '#messages/mail-server'
 import type { MailWorker } from '#messages/mail-worker'
 import { sendInvitations, sendSignInMails } from '#people/send-mails'
-import type { QuestdbSql } from '#questdb/server/sql'
+import type { QuestdbRows } from '#questdb/server/sql'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
 
@@ -31,7 +31,7 @@ type Parts = {
   webhooks: WebhookRounds
   alerts: AlertSystem
   /** The copies of QuestDB, in the order in which alerts prefer them. */
-  copies: readonly QuestdbSql[]
+  copies: readonly QuestdbRows[]
   /** Undefined without a mail server. */
   mail: MailWorker | undefined
   chat: ChatWorker

@@ -1,63 +1,71 @@
 import { takeInSlices } from '#core/slices'
-import type { QuestdbSql } from '#questdb/server/sql'
-import { modemKey, type OrganizationVotes } from '#questdb/votes/organization-votes'
-import { levelsInRange, type RadioLevel, radioVoters, rangesOfLevels } from '#questdb/votes/radio-cells'
+import type { QuestdbRows } from '#questdb/server/sql'
+import { createCellIndex } from '#questdb/votes/cell-index'
+import type { OrganizationVotes } from '#questdb/votes/organization-votes'
+import { radioVoters, rangesOfLevels } from '#questdb/votes/radio-cells'
+import { createRadioIndex } from '#questdb/votes/radio-index'
+import { readRadioVotes } from '#questdb/votes/radio-votes'
 import { createRadioComparison, type RadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
+import { byRadio } from '#telemetry/radio-health/roster'
+import { createVoteBatch } from '#telemetry/radio-health/vote-batch'
 
 /** A device of the organization. `ownedFromMs`: when it came from another one; null if this is its first. */
 export type ComparedDevice = { id: string; model: string; ownedFromMs: number | null }
 
 const hourMs = 3_600_000
-/** Votes that one statement reads. Each takes at most about 400 bytes until it is added. */
-const votesAtOnce = 200_000
+/**
+ * Votes that one statement reads. Each takes at most 50 bytes until it is added. QuestDB reads all votes of the organization for each
+ * statement.
+ */
+const votesAtOnce = 3_000_000
 
 /** Compares the radios that voted for the organization, worst first. The window begins and ends with an hour. */
 export async function compareRadios(
-  questdb: QuestdbSql,
+  questdb: QuestdbRows,
   devices: readonly ComparedDevice[],
   votes: OrganizationVotes,
 ): Promise<RadioHealth[]> {
   const deviceOf = new Map(devices.map((device) => [device.id, device]))
   const voters = await radioVoters(questdb, votes)
-  const known = voters.flatMap(({ deviceId, modem }) => {
-    const device = deviceOf.get(deviceId)
-    return device ? [{ deviceId, modem, model: device.model, ownedFromMs: device.ownedFromMs ?? 0 }] : []
-  })
-  const indexOf = new Map(known.map(({ deviceId, modem }, index) => [modemKey(deviceId, modem), index]))
+  const radios = voters
+    .flatMap(({ deviceId, modem, votes: count }) => {
+      const device = deviceOf.get(deviceId)
+      return device ? [{ deviceId, modem, model: device.model, ownedFromMs: device.ownedFromMs ?? 0, count }] : []
+    })
+    // In this order, the comparison need not sort the votes of a cell.
+    .sort(byRadio)
   const comparison = createRadioComparison(
-    known.map(({ ownedFromMs: _, ...radio }) => radio),
+    radios.map(({ deviceId, modem, model }) => ({ deviceId, modem, model })),
     { fromHour: votes.fromMs / hourMs, toHour: votes.toMs / hourMs },
   )
-  for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
-    const levels = await levelsInRange(questdb, votes, range)
-    addCells(comparison, levels, ({ deviceId, modem, hour }) => {
-      const radio = indexOf.get(modemKey(deviceId, modem))
-      return radio !== undefined && hour * hourMs >= (known[radio]?.ownedFromMs ?? 0) ? radio : undefined
-    })
-  }
+  await addCells(questdb, votes, radios, comparison)
   return takeInSlices(comparison.healthOfAll())
 }
 
-const isSameCell = (a: RadioLevel, b: RadioLevel): boolean =>
-  a.cell === b.cell && a.rat === b.rat && a.servingCell === b.servingCell
+type OwnedRadio = { deviceId: string; modem: string | null; ownedFromMs: number; count: number }
 
-/** Adds levels, in which those of a cell follow each other. `radioOf` returns undefined for one that does not count. */
-function addCells(
+/** Adds all cells to the comparison. The memory for their votes is free afterwards. */
+async function addCells(
+  questdb: QuestdbRows,
+  votes: OrganizationVotes,
+  owned: readonly OwnedRadio[],
   comparison: RadioComparison,
-  levels: readonly RadioLevel[],
-  radioOf: (level: RadioLevel) => number | undefined,
-): void {
-  let [radios, hours, rsrpDbm]: [number[], number[], number[]] = [[], [], []]
-  for (const [at, level] of levels.entries()) {
-    const radio = radioOf(level)
-    for (let vote = 0; radio !== undefined && vote < level.votes; vote++) {
-      radios.push(radio)
-      hours.push(level.hour)
-      rsrpDbm.push(level.rsrpDbm)
-    }
-    const next = levels[at + 1]
-    if (next !== undefined && isSameCell(level, next)) continue
-    if (radios.length > 0) comparison.addCell({ length: radios.length, radios, hours, rsrpDbm })
-    ;[radios, hours, rsrpDbm] = [[], [], []]
+): Promise<void> {
+  const fromHour = votes.fromMs / hourMs
+  const firstHours = Float64Array.from(owned, ({ ownedFromMs }) => ownedFromMs / hourMs - fromHour)
+  const radios = createRadioIndex(owned)
+  const cells = createCellIndex()
+  const total = owned.reduce((sum, { count }) => sum + count, 0)
+  const batch = createVoteBatch({ radios: owned.length, fromHour, capacity: Math.min(votesAtOnce, total) })
+  for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
+    cells.clear()
+    await readRadioVotes(questdb, votes, range, {
+      cells,
+      radios,
+      take(cell, radio, hour, level) {
+        if (hour >= (firstHours[radio] ?? 0)) batch.add(cell, radio, hour, level)
+      },
+    })
+    await takeInSlices(batch.takeCells(comparison.addCell))
   }
 }

@@ -9,7 +9,7 @@ import { replaceAdvice } from '#fleet-map/sim-advice/stored'
 import { epochMs, queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 import { hasSchema } from '#questdb/schema/schema'
-import type { QuestdbSql } from '#questdb/server/sql'
+import type { QuestdbRows } from '#questdb/server/sql'
 import { type RadioHealth, radioStatuses } from '#telemetry/radio-health/radio-health'
 import { claimRun, type DueOrganization, dueOrganizations, whileClaimed } from './claim.ts'
 import { type ComparedDevice, compareRadios } from './compare.ts'
@@ -32,7 +32,7 @@ const canCompare = ({ coverage, fleetGps }: Plan): boolean => coverage && fleetG
  */
 export async function compareDueRadios(
   system: RadioHealthSystem,
-  copies: readonly QuestdbSql[],
+  copies: readonly QuestdbRows[],
   rounds: FairRounds = createFairRounds(),
 ): Promise<number> {
   const plansWithout = Object.keys(system.plans).filter((name) => !canCompare(planNamed(system.plans, name)))
@@ -57,14 +57,14 @@ export async function compareDueRadios(
 }
 
 /** Without the copies whose tables ingest or a writer has still to upgrade. One that fails stays: the comparison says why. */
-async function currentCopies(copies: readonly QuestdbSql[]): Promise<QuestdbSql[]> {
+async function currentCopies(copies: readonly QuestdbRows[]): Promise<QuestdbRows[]> {
   const isCurrent = await Promise.all(copies.map((copy) => hasSchema(copy).catch(() => true)))
   return copies.filter((_, index) => isCurrent[index])
 }
 
 async function compareOrganization(
   system: RadioHealthSystem,
-  copies: readonly QuestdbSql[],
+  copies: readonly QuestdbRows[],
   { id, historyDays }: DueOrganization & { historyDays: number },
 ) {
   const claimed = await claimRun(system.pool, id)

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { toError } from '#core/error-text'
 import { throwIfClosed } from '#core/errors'
+import { createRowFilter, type ReadRow } from './row-filter.ts'
 
 /** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
 export type SqlValue = string | number | boolean | null
@@ -14,6 +15,15 @@ export type QuestdbSql = {
   /** Returns each row as an array in column order, which is a third cheaper for many rows. */
   queryArrays<Row extends unknown[]>(text: string, values?: SqlValue[], signal?: AbortSignal): Promise<Row[]>
   end(): Promise<void>
+}
+
+/** Statements with millions of rows, too. */
+export type QuestdbRows = QuestdbSql & {
+  /**
+   * Calls `readRow` with the bytes of each row as they arrive, which needs a tenth of the time of arrays and no memory. If
+   * `readRow` throws, QuestDB stops the statement and this throws the same.
+   */
+  readRows(text: string, values: SqlValue[], readRow: ReadRow, signal?: AbortSignal): Promise<void>
 }
 
 const timestampOid = 1114
@@ -40,7 +50,10 @@ const types = {
 } as pg.CustomTypesConfig
 
 /** A pool on QuestDB's PostgreSQL wire server: timestamps come back as epoch milliseconds. A statement may run 60 s. */
-export function openQuestdbSql(url: string, options: { applicationName: string; maxConnections?: number }): QuestdbSql {
+export function openQuestdbSql(
+  url: string,
+  options: { applicationName: string; maxConnections?: number },
+): QuestdbRows {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.applicationName,
@@ -60,14 +73,59 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
       (await runQuery(pool, { text, values }, signal)).rows as Row[],
     queryArrays: async <Row extends unknown[]>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
       (await runQuery(pool, { text, values, rowMode: 'array' }, signal)).rows as Row[],
+    readRows: (text, values, readRow, signal) =>
+      // The simple protocol of a statement without values has no binary results.
+      readRows(pool, { text, values, binary: true, queryMode: 'extended' }, readRow, signal),
     end: () => pool.end(),
   }
 }
 
-type Statement = { text: string; values: SqlValue[]; rowMode?: 'array' }
+type Statement = { text: string; values: SqlValue[]; rowMode?: 'array'; binary?: true; queryMode?: 'extended' }
 
 async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal | undefined): Promise<pg.QueryResult> {
   if (!signal) return pool.query(statement)
+  return withClient(pool, signal, (client) => client.query(statement))
+}
+
+/** Takes the rows out of what arrives before the client sees it, as a COPY of node-postgres does. */
+function readRows(
+  pool: pg.Pool,
+  statement: Statement,
+  readRow: ReadRow,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return withClient(pool, signal, async (client) => {
+    const { stream } = client.connection
+    const [listener] = stream.listeners('data')
+    if (!listener) throw new Error('The connection is closed.')
+    const passOn = (bytes: Buffer) => listener.call(stream, bytes)
+    const filter = createRowFilter(readRow, passOn)
+    let failure: Error | undefined
+    const onData = (chunk: Buffer) => {
+      try {
+        filter(chunk)
+      } catch (error) {
+        failure = toError(error)
+        stream.destroy(failure)
+      }
+    }
+    stream.removeAllListeners('data').on('data', onData)
+    try {
+      await client.query(statement)
+    } catch (error) {
+      throw failure ?? error
+    } finally {
+      stream.removeAllListeners('data').on('data', listener as (bytes: Buffer) => void)
+    }
+  })
+}
+
+/** Lends a connection to `work`. Closes it when `signal` aborts or the work fails. */
+async function withClient<Result>(
+  pool: pg.Pool,
+  signal: AbortSignal | undefined,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
   throwIfClosed(signal)
   const client = await pool.connect()
   let isReleased = false
@@ -77,10 +135,10 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
   }
   // Releasing a client with an error closes its connection, and QuestDB then stops its query.
   const onAbort = () => release(new Error('The caller has disconnected.'))
-  signal.addEventListener('abort', onAbort, { once: true })
+  signal?.addEventListener('abort', onAbort, { once: true })
   try {
     throwIfClosed(signal)
-    const result = await client.query(statement)
+    const result = await work(client)
     release()
     return result
   } catch (error) {
@@ -88,7 +146,7 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
     throwIfClosed(signal)
     throw error
   } finally {
-    signal.removeEventListener('abort', onAbort)
+    signal?.removeEventListener('abort', onAbort)
   }
 }
 

@@ -4,37 +4,58 @@ import type { VoteCondition } from './organization-votes.ts'
 /** H3 indexes of resolution 10 from `first` to before `end`. */
 export type CellRange = { first: bigint; end: bigint }
 
-/** The indexes of the cells in one cell of resolution 7 differ in their last 24 bits. */
+type Counted = CellRange & { votes: number }
+
+/** The indexes of the cells in one cell of resolution 7 differ in their last 24 bits, and one cell of resolution 10 has the last 15. */
 const areaSize = 2n ** 24n
+const cellSize = 2n ** 15n
 
 /**
- * Divides the votes that meet a condition into ranges of cells with at most `maxVotes` each, or one cell of resolution 7 with more.
+ * Divides the votes that meet a condition into ranges of cells with at most `maxVotes` each, or one cell of resolution 10 with more.
  * QuestDB reads all votes for each range. It compares a column with two numbers four times as fast as it computes a remainder.
  */
 export async function cellRanges(
   questdb: QuestdbSql,
-  { where, values }: VoteCondition,
+  condition: VoteCondition,
   maxVotes: number,
 ): Promise<CellRange[]> {
-  const areas = await questdb.queryArrays<[area: string, votes: string]>(
-    `SELECT area, votes FROM (
-       SELECT h3_10 / ${areaSize} area, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY area
-     ) ORDER BY area`,
+  const ranges: Counted[] = []
+  for (const area of await countedCells(questdb, condition, areaSize)) {
+    if (area.votes <= maxVotes) append(ranges, area, maxVotes)
+    else for (const cell of await countedCells(questdb, condition, cellSize, area)) append(ranges, cell, maxVotes)
+  }
+  return ranges.map(({ first, end }) => ({ first, end }))
+}
+
+/** The votes in cells of one size, in order. */
+async function countedCells(
+  questdb: QuestdbSql,
+  { where, values }: VoteCondition,
+  size: bigint,
+  within?: CellRange,
+): Promise<Counted[]> {
+  const rows = await questdb.queryArrays<[cell: string, votes: string]>(
+    `SELECT cell, votes FROM (
+       SELECT h3_10 / ${size} cell, count() votes FROM coverage_vote_1m
+       WHERE ${where}${within ? ` AND ${isInRange(within)}` : ''} GROUP BY cell
+     ) ORDER BY cell`,
     values,
   )
-  const ranges: CellRange[] = []
-  let votesInRange = 0
-  for (const [area, votes] of areas) {
-    const [first, end] = [BigInt(area) * areaSize, (BigInt(area) + 1n) * areaSize]
-    const last = ranges.at(-1)
-    votesInRange += Number(votes)
-    if (last && votesInRange <= maxVotes) last.end = end
-    else {
-      ranges.push({ first, end })
-      votesInRange = Number(votes)
-    }
+  return rows.map(([cell, votes]) => ({
+    first: BigInt(cell) * size,
+    end: (BigInt(cell) + 1n) * size,
+    votes: Number(votes),
+  }))
+}
+
+/** Extends the last range, unless it would have too many votes. */
+function append(ranges: Counted[], { first, end, votes }: Counted, maxVotes: number): void {
+  const last = ranges.at(-1)
+  if (!last || last.votes + votes > maxVotes) ranges.push({ first, end, votes })
+  else {
+    last.end = end
+    last.votes += votes
   }
-  return ranges
 }
 
 /** The condition that a cell is in a range, in SQL. */

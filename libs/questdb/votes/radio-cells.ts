@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
+import { type CellRange, cellRanges } from './cell-ranges.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
 import { isOfOrganization, type OrganizationVotes, type VoteCondition } from './organization-votes.ts'
 
@@ -31,16 +31,16 @@ export function servingCellOf(number: string): { cellId: string | null; pci: num
   return { cellId: null, pci: Math.floor(joined / arfcnFactor), arfcn: joined % arfcnFactor }
 }
 
-/** Votes with a serving cell and a level. */
-function condition(votes: OrganizationVotes): VoteCondition {
+/** The condition that a vote has a serving cell and a level. */
+export function isMeasured(votes: OrganizationVotes): VoteCondition {
   const { where, values } = isOfOrganization(votes)
-  const isMeasured = "serving_cell IS NOT NULL AND rsrp_dbm IS NOT NULL AND rat IS NOT NULL AND rat != 'none'"
-  return { where: `${where} AND ${isMeasured}`, values }
+  const hasLevel = "serving_cell IS NOT NULL AND rsrp_dbm IS NOT NULL AND rat IS NOT NULL AND rat != 'none'"
+  return { where: `${where} AND ${hasLevel}`, values }
 }
 
 /** The modems that voted, with the number of their votes. */
 export async function radioVoters(questdb: QuestdbSql, votes: OrganizationVotes): Promise<RadioVoter[]> {
-  const { where, values } = condition(votes)
+  const { where, values } = isMeasured(votes)
   const rows = await questdb.queryArrays<[deviceId: string, modem: string | null, votes: string]>(
     `SELECT device_id, modem, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY device_id, modem`,
     values,
@@ -50,13 +50,9 @@ export async function radioVoters(questdb: QuestdbSql, votes: OrganizationVotes)
 
 /** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
 export const rangesOfLevels = (questdb: QuestdbSql, votes: OrganizationVotes, maxVotes: number): Promise<CellRange[]> =>
-  cellRanges(questdb, condition(votes), maxVotes)
+  cellRanges(questdb, isMeasured(votes), maxVotes)
 
-/** The levels in a range of cells. Levels of the same H3 cell, RAT and serving cell follow each other. */
-export const levelsInRange = (questdb: QuestdbSql, votes: OrganizationVotes, range: CellRange): Promise<RadioLevel[]> =>
-  readLevels(questdb, votes, isInRange(range))
-
-/** The levels of all modems in these H3 cells of resolution 10, in the same order. */
+/** The levels of all modems in these H3 cells of resolution 10. Levels of the same H3 cell, RAT and serving cell follow each other. */
 export async function levelsOfCells(
   questdb: QuestdbSql,
   votes: OrganizationVotes,
@@ -72,7 +68,7 @@ export async function cellsOfDevice(
   votes: OrganizationVotes,
   { deviceId, limit }: { deviceId: string; limit: number },
 ): Promise<string[]> {
-  const { where, values } = condition(votes)
+  const { where, values } = isMeasured(votes)
   const rows = await questdb.queryArrays<[cell: string]>(
     `SELECT h3_10 FROM (
        SELECT h3_10, count() votes FROM coverage_vote_1m WHERE device_id = $3 AND ${where} GROUP BY h3_10
@@ -89,7 +85,7 @@ export async function cellsWithin(
   { h3, maxVotes }: { h3: readonly string[]; maxVotes: number },
 ): Promise<string[]> {
   if (h3.length === 0) return []
-  const { where, values } = condition(votes)
+  const { where, values } = isMeasured(votes)
   const rows = await questdb.queryArrays<[cell: string, votes: string]>(
     `SELECT h3_10, count() votes FROM coverage_vote_1m WHERE ${where} AND h3_10 IN (${h3.map(longOfH3).join(', ')})
      GROUP BY h3_10 ORDER BY votes, h3_10`,
@@ -117,7 +113,7 @@ type LevelColumns = [
 const hourUs = 3_600_000_000
 
 async function readLevels(questdb: QuestdbSql, votes: OrganizationVotes, cells: string): Promise<RadioLevel[]> {
-  const { where, values } = condition(votes)
+  const { where, values } = isMeasured(votes)
   // Numbers of 32 bits, because the worker reads them several times as fast as times and counts of 64 bits.
   const rows = await questdb.queryArrays<LevelColumns>(
     `SELECT h3_10, rat, serving_cell, device_id, modem, hour, rsrp_dbm, votes::int FROM (

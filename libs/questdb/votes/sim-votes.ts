@@ -1,30 +1,16 @@
-import { idList } from '#questdb/server/id-list'
-import type { QuestdbSql } from '#questdb/server/sql'
-import type { ServiceVotes, SimCell } from '#telemetry/sim-advice/sim-advice'
-import { type CellRange, cellRanges, isInRange } from './cell-ranges.ts'
+import type { QuestdbRows } from '#questdb/server/sql'
+import type { ServiceVotes } from '#telemetry/sim-advice/sim-advice'
+import type { CellIndex } from './cell-index.ts'
+import { cellRanges, isInRange } from './cell-ranges.ts'
 import { isOfOrganization, modemKey, type OrganizationVotes } from './organization-votes.ts'
+import type { RadioIndex } from './radio-index.ts'
 
-/** A modem of a device with its votes. `plmn`: the operator of most of them; null if none has one. */
-export type SimVoter = { deviceId: string; modem: string | null; plmn: string | null; votes: number; days: number }
+/** A modem of a device. `plmn`: the operator of most of its votes; null if none has one. */
+export type SimVoter = { deviceId: string; modem: string | null; plmn: string | null }
 
-/** The cells of a modem. Cells are numbers as in `CellOperators`. */
-export type SimCells = { deviceId: string; modem: string | null; cells: SimCell[] }
-
-/** The votes in an H3 cell of resolution 10, by operator. `cell` is the H3 index without its last 15 bits. */
-export type CellOperators = { cell: number; operators: ServiceVotes[] }
-
-// The last 15 bits are the same in all cells of resolution 10. The others are an exact number in JavaScript.
-const cellNumber = 'h3_10 / 32768'
-
-/** The modems that voted. */
-export async function simVoters(questdb: QuestdbSql, votes: OrganizationVotes): Promise<SimVoter[]> {
+/** The modems that voted. Those of a device follow each other. */
+export async function simVoters(questdb: QuestdbRows, votes: OrganizationVotes): Promise<SimVoter[]> {
   const { where, values } = isOfOrganization(votes)
-  const days = await questdb.queryArrays<[deviceId: string, modem: string | null, days: string]>(
-    `SELECT device_id, modem, count_distinct(day) FROM (
-       SELECT device_id, modem, timestamp_floor('d', ts) day FROM coverage_vote_1m WHERE ${where}
-     ) GROUP BY device_id, modem`,
-    values,
-  )
   const operators = await questdb.queryArrays<
     [deviceId: string, modem: string | null, plmn: string | null, votes: string]
   >(
@@ -32,76 +18,84 @@ export async function simVoters(questdb: QuestdbSql, votes: OrganizationVotes): 
     values,
   )
   const ofSim = Map.groupBy(operators, ([deviceId, modem]) => modemKey(deviceId, modem))
-  return days.map(([deviceId, modem, count]) => {
-    const own = ofSim.get(modemKey(deviceId, modem)) ?? []
+  const voters = [...ofSim.values()].flatMap((own) => {
+    const [first] = own
+    if (!first) return []
     const [most] = own
       .flatMap(([, , plmn, votesOf]) => (plmn === null ? [] : [{ plmn, votes: Number(votesOf) }]))
       .sort((a, b) => b.votes - a.votes || (a.plmn < b.plmn ? -1 : 1))
-    const total = own.reduce((sum, [, , , votesOf]) => sum + Number(votesOf), 0)
-    return { deviceId, modem, plmn: most?.plmn ?? null, votes: total, days: Number(count) }
+    return [{ deviceId: first[0], modem: first[1], plmn: most?.plmn ?? null }]
   })
+  return [...Map.groupBy(voters, ({ deviceId }) => deviceId).values()].flat()
 }
 
-/** Divides the cells into ranges with at most `maxVotes` votes, or one area with more. */
-export const rangesOfOperators = (
-  questdb: QuestdbSql,
-  votes: OrganizationVotes,
-  maxVotes: number,
-): Promise<CellRange[]> => cellRanges(questdb, isOfOrganization(votes), maxVotes)
+/** Votes of which one statement counts the operators. QuestDB keeps its groups in memory. */
+const votesAtOnce = 20_000_000
 
-/** The votes by operator of the cells in a range. */
-export async function operatorsInRange(
-  questdb: QuestdbSql,
+/** Calls `use` once for each H3 cell of resolution 10 with its votes by operator. */
+export async function readOperators(
+  questdb: QuestdbRows,
   votes: OrganizationVotes,
-  range: CellRange,
-): Promise<CellOperators[]> {
-  const { where, values } = isOfOrganization(votes)
-  const rows = await questdb.queryArrays<[cell: string, plmn: string, votes: string, noService: string]>(
-    `SELECT cell, plmn, votes, no_service FROM (
-       SELECT ${cellNumber} cell, plmn, sum(votes) votes, sum(CASE WHEN rat = 'none' THEN votes ELSE 0 END) no_service
-       FROM coverage_1h WHERE ${where} AND plmn IS NOT NULL AND ${isInRange(range)}
-       GROUP BY cell, plmn
-     ) ORDER BY cell`,
-    values,
-  )
-  const cells: CellOperators[] = []
-  for (const [number, plmn, all, noService] of rows) {
-    const cell = Number(number)
-    const own = { plmn, votes: Number(all), noService: Number(noService) }
-    const last = cells.at(-1)
-    if (last?.cell === cell) last.operators.push(own)
-    else cells.push({ cell, operators: [own] })
+  cells: CellIndex,
+  use: (cell: number, operators: readonly ServiceVotes[]) => void,
+): Promise<void> {
+  const condition = isOfOrganization(votes)
+  for (const range of await cellRanges(questdb, condition, votesAtOnce)) {
+    let cell: number | undefined
+    let operators: ServiceVotes[] = []
+    const useCell = () => {
+      if (cell !== undefined) use(cell, operators)
+      operators = []
+    }
+    await questdb.readRows(
+      `SELECT h3_10, votes, no_service, plmn FROM (
+         SELECT h3_10, plmn, sum(votes)::int votes, sum(CASE WHEN rat = 'none' THEN votes ELSE 0 END)::int no_service
+         FROM coverage_1h WHERE ${condition.where} AND plmn IS NOT NULL AND ${isInRange(range)}
+         GROUP BY h3_10, plmn
+       ) ORDER BY h3_10`,
+      condition.values,
+      // The offsets follow from the lengths: eight bytes, four and four, each after a length of four bytes.
+      (bytes, at) => {
+        const next = cells.indexOf(bytes.readInt32BE(at + 4), bytes.readInt32BE(at + 8), 0, 0, 0)
+        if (next !== cell) useCell()
+        cell = next
+        const plmn = bytes.toString('latin1', at + 32, at + 32 + bytes.readInt32BE(at + 28))
+        operators.push({ plmn, votes: bytes.readInt32BE(at + 16), noService: bytes.readInt32BE(at + 24) })
+      },
+    )
+    useCell()
   }
-  return cells
 }
 
-/**
- * The minutes of all modems of these devices, at most 512, in each cell. A minute with votes in several cells counts as an equal part
- * in each.
- */
-export async function cellsOfSims(
-  questdb: QuestdbSql,
+/** Takes a vote of a SIM in a minute since the start of the votes. Cells and radios are numbers of their indexes. */
+export type TakeMinute = (radio: number, minute: number, cell: number, isDark: boolean) => void
+
+const dayMs = 86_400_000
+const minuteUs = 60_000_000
+
+/** Reads all votes of these radios once, in order of time. A statement reads a UTC day, so that none takes too long. */
+export async function readMinutes(
+  questdb: QuestdbRows,
   votes: OrganizationVotes,
-  deviceIds: readonly string[],
-): Promise<SimCells[]> {
-  const { where, values } = isOfOrganization(votes)
-  const { list, ids } = idList(deviceIds, values.length + 1)
-  const rows = await questdb.queryArrays<
-    [deviceId: string, modem: string | null, cell: string, minutes: number, noServiceMinutes: number]
-  >(
-    `SELECT device_id, modem, cell, sum(1.0 / cells) minutes, sum(CASE WHEN rat = 'none' THEN 1.0 / cells ELSE 0.0 END)
-     FROM (
-       SELECT device_id, modem, ${cellNumber} cell, rat, count() OVER (PARTITION BY ts, device_id, modem) cells
-       FROM coverage_vote_1m WHERE device_id IN (${list}) AND ${where}
-     ) GROUP BY device_id, modem, cell`,
-    [...values, ...ids],
-  )
-  const sims = new Map<string, SimCells>()
-  for (const [deviceId, modem, cell, minutes, noServiceMinutes] of rows) {
-    const key = modemKey(deviceId, modem)
-    const sim = sims.get(key) ?? { deviceId, modem, cells: [] }
-    sims.set(key, sim)
-    sim.cells.push({ cell: Number(cell), minutes, noServiceMinutes })
+  { cells, radios, take }: { cells: CellIndex; radios: RadioIndex; take: TakeMinute },
+): Promise<void> {
+  for (let fromMs = votes.fromMs; fromMs < votes.toMs; ) {
+    const toMs = Math.min(votes.toMs, (Math.floor(fromMs / dayMs) + 1) * dayMs)
+    const { where, values } = isOfOrganization({ ...votes, fromMs, toMs })
+    await questdb.readRows(
+      `SELECT h3_10, ((ts::long - ${votes.fromMs * 1_000}) / ${minuteUs} * 2 + CASE WHEN rat = 'none' THEN 1 ELSE 0 END)::int packed,
+              device_id, modem
+       FROM coverage_vote_1m WHERE ${where} ORDER BY ts`,
+      values,
+      // The offsets follow from the lengths: eight bytes and four, each after a length of four bytes.
+      (bytes, at) => {
+        const radio = radios.indexAt(bytes, at + 20)
+        if (radio < 0) return
+        const packed = bytes.readInt32BE(at + 16)
+        const cell = cells.indexOf(bytes.readInt32BE(at + 4), bytes.readInt32BE(at + 8), 0, 0, 0)
+        take(radio, packed >> 1, cell, (packed & 1) === 1)
+      },
+    )
+    fromMs = toMs
   }
-  return [...sims.values()]
 }

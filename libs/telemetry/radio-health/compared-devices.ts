@@ -4,7 +4,7 @@ import type { Roster } from './roster.ts'
 import { type CellLevels, isLastAt, rankAt } from './shared-cells.ts'
 
 /** Entries that are read in one step. */
-const entriesPerStep = 1_000_000
+const entriesPerStep = 500_000
 
 /**
  * Returns by rank how many other devices were in the shared cells of a radio. `firsts` is memory for the first entry of each cell
@@ -20,6 +20,7 @@ export function* countComparedDevices(cells: CellLevels, roster: Roster, firsts:
     firsts[at] = first
     next[rank] = at + 1
     if (isLastAt(cells, entry)) first = entry + 1
+    if (entry % entriesPerStep === 0) yield
   }
   const seenBy = new Uint32Array(devices)
   const counts = new Uint32Array(radios.length)

@@ -24,6 +24,10 @@ function draw(limit: number): number {
   return Math.floor((state / 2 ** 32) * limit)
 }
 
+/** A whole number of a part of those below the limit. Later parts have larger numbers. */
+const drawPart = (limit: number, parts: number, part: number): number =>
+  Math.floor((limit / parts) * part) + draw(Math.floor(limit / parts))
+
 const rows = Math.max(devicesPerCell * hoursPerCell, depotDevices * depotHoursPerDay * days)
 const columns = {
   length: 0,
@@ -56,9 +60,11 @@ let medians = 0
 for (let cell = 0; cell < (devices * cellsPerDevice) / devicesPerCell; cell++) {
   columns.length = 0
   const levelDbm = -110 + draw(40)
+  // In order of radio and hour, as a batch of votes gives them.
   for (let member = 0; member < devicesPerCell; member++) {
-    const device = draw(devices)
-    for (let visit = 0; visit < hoursPerCell; visit++) addRow(device, draw(24 * days), levelDbm)
+    const device = drawPart(devices, devicesPerCell, member)
+    for (let visit = 0; visit < hoursPerCell; visit++)
+      addRow(device, drawPart(24 * days, hoursPerCell, visit), levelDbm)
   }
   medians += columns.length
   comparison.addCell(columns)

@@ -1,16 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createDraw } from '#test/draw'
-import { createSimAdvisor, type ServiceVotes, type Sim, type SimCell } from './sim-advice.ts'
+import { createSimAdvisor, type ServiceVotes } from './sim-advice.ts'
 
 const [ours, theirs] = ['26201', '26202']
 
-type Fleet = Record<number, ServiceVotes[]>
-const advise = (fleet: Fleet, sim: Sim) => {
-  const advisor = createSimAdvisor()
-  for (const [cell, votes] of Object.entries(fleet)) advisor.addCell(Number(cell), votes)
-  return advisor.advise(sim)
+type SimCell = { cell: number; minutes: number; noServiceMinutes: number }
+type Sim = { plmn: string | null; days: number; cells: readonly SimCell[] }
+
+const adviseBy = (
+  fleet: Iterable<readonly [cell: number, votes: readonly ServiceVotes[]]>,
+  { cells, ...facts }: Sim,
+) => {
+  const advisor = createSimAdvisor(1)
+  for (const [cell, votes] of fleet) advisor.addCell(cell, votes)
+  for (const { cell, minutes, noServiceMinutes } of cells) advisor.addMinutes(0, cell, minutes, noServiceMinutes)
+  return advisor.adviceOf(0, facts)
 }
+type Fleet = Record<number, ServiceVotes[]>
+const advise = (fleet: Fleet, sim: Sim) =>
+  adviseBy(
+    Object.entries(fleet).map(([cell, votes]) => [Number(cell), votes] as const),
+    sim,
+  )
 const votes = (plmn: string, all: number, noService = 0): ServiceVotes => ({ plmn, votes: all, noService })
 const minutes = (cell: number, all: number, noServiceMinutes = 0): SimCell => ({ cell, minutes: all, noServiceMinutes })
 
@@ -81,11 +93,9 @@ describe('the advice for a SIM', () => {
     fc.assert(
       fc.property(anyCells, anyTimes, fc.integer({ min: 1, max: 30 }), (fleet, times, days) => {
         const cells = times.map(([all, none], cell) => minutes(cell, all, Math.min(all, none)))
-        const [forward, backward] = [createSimAdvisor(), createSimAdvisor()]
-        for (const [cell, found] of fleet.entries()) forward.addCell(cell, found)
-        for (const [cell, found] of [...fleet.entries()].reverse()) backward.addCell(cell, found.toReversed())
-        const advice = forward.advise({ plmn: ours, days, cells })
-        const other = backward.advise({ plmn: ours, days, cells: cells.toReversed() })
+        const advice = adviseBy(fleet.entries(), { plmn: ours, days, cells })
+        const reversed = [...fleet.entries()].reverse().map(([cell, found]) => [cell, found.toReversed()] as const)
+        const other = adviseBy(reversed, { plmn: ours, days, cells: cells.toReversed() })
         expect(other.gainMinutesPerDay ?? -1).toBeCloseTo(advice.gainMinutesPerDay ?? -1, 1)
         expect(other.operators.length).toBe(advice.operators.length)
         for (const { plmn, noServiceMinutesPerDay, knownShare } of advice.operators) {
@@ -167,9 +177,7 @@ function learn(fleet: readonly Vehicle[]) {
       ofCell.set(plmn, { plmn, votes: sum.votes + all, noService: sum.noService + noServiceMinutes })
     }
   }
-  const advisor = createSimAdvisor()
-  for (const [cell, ofCell] of sums) advisor.addCell(cell, [...ofCell.values()])
-  return advisor
+  return [...sums].map(([cell, ofCell]) => [cell, [...ofCell.values()]] as const)
 }
 
 function drawFleet(country: Country, draw: () => number): Vehicle[] {
@@ -192,9 +200,9 @@ it('leaves fewer minutes without service on the other half of the drives than an
     const draw = createDraw(seed * 7_919 + 1)
     const country = drawCountry(draw)
     const fleet = drawFleet(country, draw)
-    const advisor = learn(fleet)
+    const known = learn(fleet)
     const advised = ({ plmn, learned }: Vehicle) =>
-      advisor.advise({ plmn, days: drivesOfHalf, cells: learned.flatMap(({ cells }) => cells) }).bestPlmn ?? plmn
+      adviseBy(known, { plmn, days: drivesOfHalf, cells: learned.flatMap(({ cells }) => cells) }).bestPlmn ?? plmn
     return {
       asToday: replay(country, fleet, ({ plmn }) => plmn),
       allOfOne: replay(country, fleet, () => ours),

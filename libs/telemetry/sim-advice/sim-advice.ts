@@ -1,11 +1,8 @@
 /** Votes of one operator in a cell, from all devices of an organization, and how many of them were without service. */
 export type ServiceVotes = { plmn: string; votes: number; noService: number }
 
-/** The minutes that a SIM spent in a cell. A minute in several cells counts as a part in each. */
-export type SimCell = { cell: number; minutes: number; noServiceMinutes: number }
-
 /** `plmn`: the operator of most of its votes; null if none has one. `days`: UTC days on which it voted. */
-export type Sim = { plmn: string | null; days: number; cells: Iterable<SimCell> }
+export type Sim = { plmn: string | null; days: number }
 
 /** `noServiceMinutesPerDay` is null if less than half of the SIM's time was in cells in which the operator has votes. */
 type OperatorEstimate = {
@@ -33,66 +30,70 @@ const enoughKnown = 0.5
 /** Rounds to hundredths. */
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** Estimates by the fleet's own votes what SIMs of other operators would do in the places where a SIM is. */
+/** Estimates by the fleet's own votes what SIMs of other operators would do in the places where a SIM is. Numbers begin at 0. */
 export type SimAdvisor = {
-  /** Adds the votes in a cell, once for each cell, before the first advice. Cells are any numbers that tell them apart. */
+  /** Adds the votes in a cell, once for each cell, before the first minutes. */
   addCell(cell: number, votes: readonly ServiceVotes[]): void
-  advise(sim: Sim): SimAdvice
+  /** Adds minutes that a SIM spent in a cell, and how many of them were without service. A minute in several cells is a part in each. */
+  addMinutes(sim: number, cell: number, minutes: number, noServiceMinutes: number): void
+  adviceOf(sim: number, facts: Sim): SimAdvice
 }
 
 /**
  * An estimate for another operator is the SIM's minutes in each cell times the operator's share of votes without service there. In cells
- * without votes of the operator, it is what the SIM has today, so that nothing is gained or lost where nothing is known.
+ * without votes of the operator, it is what the SIM has today, so that nothing is gained or lost where nothing is known. `sims`: their
+ * number. Memory: 16 bytes a SIM and operator, and 20 bytes an operator in a cell.
  */
-export function createSimAdvisor(): SimAdvisor {
+export function createSimAdvisor(sims: number): SimAdvisor {
   const plmns: string[] = []
   const indexOf = new Map<string, number>()
-  // One list for all cells, because an object for each of a million cells would take most of the memory.
+  // Lists for all cells, because an object for each of a million cells would take most of the memory.
   const operators: number[] = []
   const shares: number[] = []
-  const ordinalOf = new Map<number, number>()
-  /** Where the entries of each cell end, by ordinal. Those of the next cell begin there. */
+  const starts: number[] = []
   const ends: number[] = []
+  const minutesOf = new Float64Array(sims)
+  const noServiceOf = new Float64Array(sims)
+  // By SIM and operator: the minutes in cells in which the operator is known, and what changes with it there.
+  let [known, change] = [new Float64Array(0), new Float64Array(0)]
 
   const index = (plmn: string): number => {
-    const known = indexOf.get(plmn)
-    if (known !== undefined) return known
+    const own = indexOf.get(plmn)
+    if (own !== undefined) return own
     indexOf.set(plmn, plmns.length)
     return plmns.push(plmn) - 1
   }
 
   return {
     addCell(cell, votes) {
-      ordinalOf.set(cell, ends.length)
+      starts[cell] = operators.length
       for (const { plmn, votes: all, noService } of votes) {
         operators.push(index(plmn))
         shares.push(noService / all)
       }
-      ends.push(operators.length)
+      ends[cell] = operators.length
     },
-    advise({ plmn, days, cells }) {
-      let [minutes, noService] = [0, 0]
-      const known = new Float64Array(plmns.length)
-      // What changes with an operator, in the cells in which it is known.
-      const change = new Float64Array(plmns.length)
-      for (const own of cells) {
-        minutes += own.minutes
-        noService += own.noServiceMinutes
-        const ordinal = ordinalOf.get(own.cell)
-        if (ordinal === undefined) continue
-        const end = ends[ordinal] ?? 0
-        for (let at = ends[ordinal - 1] ?? 0; at < end; at++) {
-          const operator = operators[at] ?? 0
-          known[operator] = (known[operator] ?? 0) + own.minutes
-          change[operator] = (change[operator] ?? 0) + own.minutes * (shares[at] ?? 0) - own.noServiceMinutes
-        }
+    addMinutes(sim, cell, minutes, noServiceMinutes) {
+      if (known.length < sims * plmns.length)
+        [known, change] = [new Float64Array(sims * plmns.length), new Float64Array(sims * plmns.length)]
+      minutesOf[sim] = (minutesOf[sim] ?? 0) + minutes
+      noServiceOf[sim] = (noServiceOf[sim] ?? 0) + noServiceMinutes
+      const end = ends[cell] ?? 0
+      for (let at = starts[cell] ?? 0; at < end; at++) {
+        const own = sim * plmns.length + (operators[at] ?? 0)
+        known[own] = (known[own] ?? 0) + minutes
+        change[own] = (change[own] ?? 0) + minutes * (shares[at] ?? 0) - noServiceMinutes
       }
+    },
+    adviceOf(sim, { plmn, days }) {
+      const [minutes, noService] = [minutesOf[sim] ?? 0, noServiceOf[sim] ?? 0]
       const perDay = (value: number) => rounded(Math.max(0, value) / Math.max(1, days))
       const estimates = plmns
         .map((other, at): OperatorEstimate => {
-          const knownShare = minutes === 0 ? 0 : (known[at] ?? 0) / minutes
+          const own = sim * plmns.length + at
+          const knownShare = minutes === 0 ? 0 : (known[own] ?? 0) / minutes
           const isKnown = knownShare >= enoughKnown
-          const estimate = isKnown ? perDay(noService + (change[at] ?? 0)) : null
+          const estimate = isKnown ? perDay(noService + (change[own] ?? 0)) : null
           return { plmn: other, noServiceMinutesPerDay: estimate, knownShare: rounded(knownShare) }
         })
         .filter(

@@ -2,22 +2,27 @@ import { gridDisk, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimRun, whileClaimed } from '#fleet-map/radio-health/claim'
 import { compareDueRadios } from '#fleet-map/radio-health/run'
+import { openQuestdbSql, type QuestdbRows } from '#questdb/server/sql'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
+import { questdbConnection } from '#test/questdb'
 import { deleteDevice, registerDevice } from '#test/registered-device'
 import { refreshCoverage, storeRows } from '#test/telemetry-rows'
 import { until } from '#test/until'
 
 let api: TestControlPlane
+let questdb: QuestdbRows
 beforeAll(async () => {
   api = await startControlPlane()
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'radio-health.test' })
 })
-afterAll(() => api.close())
+afterAll(() => Promise.all([api.close(), questdb.end()]))
 
 const cells = gridDisk(latLngToCell(46.2, 7.3, 10), 3).slice(0, 24)
 const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
-const compare = () => compareDueRadios({ ...api.services, clock: Date.now }, [api.questdb])
+const compare = () => compareDueRadios({ ...api.services, clock: Date.now }, [questdb])
 const list = (token: string, query = '') => api.call('GET', `/fleet/radio-health?${query}`, { token })
 const ofDevice = (token: string, id: string) => api.call('GET', `/devices/${id}/radio-health`, { token })
 const start = (token: string, orgId: string) => api.call('POST', `/orgs/${orgId}/radio-health-runs`, { token })
@@ -54,9 +59,9 @@ test('a comparison waits until a copy of QuestDB has the tables of this version'
   const { organization } = await fleetWithWeakRouter()
   await start(organization.key, organization.id)
   // Like a QuestDB that ingest has not upgraded yet.
-  const earlier = { ...api.questdb, query: async () => [] }
+  const earlier = { ...questdb, query: async () => [] }
   expect(await compareDueRadios({ ...api.services, clock: Date.now }, [earlier])).toBe(0)
-  expect(await compareDueRadios({ ...api.services, clock: Date.now }, [earlier, api.questdb])).toBe(6)
+  expect(await compareDueRadios({ ...api.services, clock: Date.now }, [earlier, questdb])).toBe(6)
 })
 
 describe('GET /fleet/radio-health', () => {
@@ -95,6 +100,32 @@ describe('GET /fleet/radio-health', () => {
     expect(await counted('sinceMinutes=60')).toBe(0)
     // Otherwise the next test would compare the organization again.
     await finished('now()')
+  })
+
+  test('200 with the day on which an antenna became weak', async () => {
+    const organization = await api.newOrganization({ plan: 'pro' })
+    const devices = await Promise.all(
+      Array.from({ length: 4 }, () => registerDevice(api.services.pool, organization.id)),
+    )
+    const todayMs = Math.floor(Date.now() / dayMs) * dayMs
+    const days = Array.from({ length: 10 }, (_, index) => index + 1)
+    const rows = devices.flatMap((deviceId, index) =>
+      days.flatMap((daysAgo) => {
+        const isWeak = index === 0 && daysAgo <= 7
+        const fields = { ...byIdentity, rsrpDbm: -90 - (isWeak ? 6 : 0) }
+        const newestMs = todayMs - daysAgo * dayMs + 12 * hourMs
+        return cells.flatMap((h3) => votesIn({ organizationId: organization.id, deviceId }, h3, 1, fields, newestMs))
+      }),
+    )
+    await storeRows(api.questdb, 'cellular', rows)
+    await refreshCoverage(api.questdb)
+    await start(organization.key, organization.id)
+    await compare()
+    const { items } = (await list(organization.key)).body
+    expect(items[0]).toMatchObject({ deviceId: devices[0], status: 'fault', offsetDb: -6 })
+    expect(items.map(({ sinceAt }: { sinceAt: string | null }) => sinceAt && Date.parse(sinceAt))).toEqual([
+      ...[todayMs - 7 * dayMs, null, null, null],
+    ])
   })
 
   test('200 compares by PCI and channel without a cell identity, and not at all without both', async () => {

@@ -1,23 +1,27 @@
 import { gridDisk, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compareDueRadios } from '#fleet-map/radio-health/run'
+import { openQuestdbSql, type QuestdbRows } from '#questdb/server/sql'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
+import { questdbConnection } from '#test/questdb'
 import { deleteDevice, registerDevice } from '#test/registered-device'
 import { refreshCoverage, storeRows } from '#test/telemetry-rows'
 
 let api: TestControlPlane
+let questdb: QuestdbRows
 beforeAll(async () => {
   api = await startControlPlane()
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'sim-advice.test' })
 })
-afterAll(() => api.close())
+afterAll(() => Promise.all([api.close(), questdb.end()]))
 
 const [here, there, elsewhere] = gridDisk(latLngToCell(46.2, 7.3, 10), 1) as [string, string, string]
 const [ours, theirs] = ['26201', '26202']
 
 const list = (token: string, query = '') => api.call('GET', `/fleet/sim-advice?${query}`, { token })
 /** Runs the comparisons that are due as the worker does. */
-const compare = () => compareDueRadios({ ...api.services, clock: Date.now }, [api.questdb])
+const compare = () => compareDueRadios({ ...api.services, clock: Date.now }, [questdb])
 
 /** Requests a comparison of the organization and runs it. */
 async function compared({ id, key }: { id: string; key: string }) {
