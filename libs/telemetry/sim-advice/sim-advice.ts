@@ -2,7 +2,7 @@
 export type ServiceVotes = { plmn: string; votes: number; noService: number }
 
 /** `plmn`: the operator of most of its votes; null if none has one. `days`: UTC days on which it voted. */
-export type Sim = { plmn: string | null; days: number }
+type Sim = { plmn: string | null; days: number }
 
 /** `noServiceMinutesPerDay` is null if less than half of the SIM's time was in cells in which the operator has votes. */
 type OperatorEstimate = {
