@@ -4,6 +4,8 @@ import { createDeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import { createOperatorRanks } from '#fleet-map/coverage/operator-lists'
 import { createRouteCells } from '#fleet-map/coverage/route-cells'
 import { createSignalTrends } from '#fleet-map/coverage/signal-trends'
+import { createDataUseTotals } from '#fleet-map/device-list/data-use-totals'
+import { createNearestTowns } from '#fleet-map/device-list/nearest-towns'
 import { createDwellLists } from '#fleet-map/dwells/dwell-lists'
 import { createLargeAnswers } from '#fleet-map/large-answers'
 import { createLiveMaps } from '#fleet-map/live/live-maps'
@@ -27,6 +29,7 @@ export function createFleetMaps(parts: {
   clock: Clock
   logger: Pick<Logger, 'error'>
 }) {
+  const towns = createTowns((error) => parts.logger.error({ err: error }, 'towns_unreadable'))
   const sources = { ...parts, revisions: createRevisions(), dwellSignals: createDwellSignals() }
   const fleet = {
     revisions: sources.revisions,
@@ -41,7 +44,9 @@ export function createFleetMaps(parts: {
     selections: createSelections(sources.revisions, cacheBytes),
     answers: createLargeAnswers(parts.clock),
     tiles: createTileSources(parts.clock),
-    towns: createTowns((error) => parts.logger.error({ err: error }, 'towns_unreadable')),
+    towns,
+    nearestTowns: createNearestTowns({ ...parts, towns }),
+    dataUse: createDataUseTotals(parts),
   }
   return { ...fleet, streams: createGpsStreams({ fleet, readers: parts.readers }) }
 }

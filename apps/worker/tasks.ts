@@ -1,5 +1,6 @@
 import { type ChatWorker, sendChatMessages } from '#alerts/chat/deliver'
 import { evaluateDataUse } from '#alerts/data-use/evaluate'
+import { measureDataUse } from '#alerts/data-use/measure'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
@@ -65,6 +66,7 @@ export const periodicTasks = ({
   { name: 'evaluate_alerts', everyMs: 10_000, run: (rounds) => evaluateStored(alerts, rounds) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
   { name: 'evaluate_moment_alerts', everyMs: minuteMs, run: (rounds) => evaluateMoments(alerts, copies, rounds) },
+  { name: 'measure_data_use', everyMs: minuteMs, run: () => measureDataUse(alerts, copies) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
   {
     name: 'compare_radios',

@@ -1,7 +1,7 @@
 const mebibyte = 1024 * 1024
 
 /**
- * Maximum bytes of each cache of the fleet map per process, 512 MiB in total. Sizes are estimates of heap memory. The
+ * Maximum bytes of each cache of the fleet map per process, 640 MiB in total. Sizes are estimates of heap memory. The
  * least recently used entries are evicted first. An entry that is larger than its cache is not cached.
  */
 export const cacheBytes = {
@@ -21,6 +21,10 @@ export const cacheBytes = {
   tileIndexes: 240 * mebibyte,
   /** Encoded and compressed vector tiles, by content. */
   tiles: 48 * mebibyte,
+  /** The data use of devices by organization, for lists. */
+  dataUse: 64 * mebibyte,
+  /** The nearest towns of devices by organization, for lists. */
+  nearestTowns: 64 * mebibyte,
 }
 
 /** Bytes of events that may wait for slow clients of streams. */

@@ -43,6 +43,11 @@ const partColumns: Record<ListPart, Columns> = {
     nearDistanceKm: ({ near }) => near?.distanceKm,
     nearBearing: ({ near }) => near?.bearing,
   },
+  dataUse: {
+    dataTodayBytes: ({ dataUse }) => dataUse?.todayBytes,
+    dataMonthBytes: ({ dataUse }) => dataUse?.monthBytes,
+    dataMeasuredAt: ({ dataUse }) => dataUse?.measuredAt,
+  },
 }
 
 /** The names of all columns. An import accepts them and ignores those that it cannot set. */

@@ -171,6 +171,26 @@ test('an organization whose data use cannot be stored does not stop the others',
   expect(await alertsOf(broken)).toHaveLength(1)
 })
 
+test('measures organizations without rules, and a day that takes long to read less often', async () => {
+  const fleet = await createJobFleet(pool, 2)
+  const [used = '', uncounted = ''] = fleet.deviceIds
+  await count(fleet, used, todayMs, [1, 0, 0], [2, 60, 1])
+  await count(fleet, uncounted, todayMs, [1, null, null], [2, null, null])
+  const measure = () => measureDataUse(system, [questdb], [fleet.organizationId])
+  // A device without a counter has no data use, which is not the same as none.
+  expect(await measure()).toBe(1)
+  for (let round = 0; round < 3; round++) await measure()
+  const takes = (tookMs: number) =>
+    pool.query(
+      "UPDATE data_use_day SET measured_at = now() - interval '11 minutes', took_ms = $2 WHERE organization_id = $1 AND day = $3",
+      [fleet.organizationId, tookMs, new Date(todayMs).toISOString().slice(0, 10)],
+    )
+  await takes(60_000)
+  expect(await measure()).toBe(0)
+  await takes(10_000)
+  expect(await measure()).toBe(1)
+})
+
 describe('several workers', () => {
   let fleet: JobFleet
   beforeEach(async () => {
@@ -178,6 +198,12 @@ describe('several workers', () => {
     fleet = await createJobFleet(pool, 1)
     await count(fleet, fleet.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 60, 0])
     await newAlertRule(fleet, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+    // Only the present day is due.
+    await pool.query(
+      `INSERT INTO data_use_day (organization_id, day, measured_at)
+       SELECT $1, day, now() FROM generate_series(date_trunc('month', $2::date), $2::date - 1, '1 day') AS day`,
+      [fleet.organizationId, new Date(todayMs).toISOString().slice(0, 10)],
+    )
   })
   /** QuestDB, with something that happens before each answer. */
   const questdbThat = (happens: () => Promise<unknown>): QuestdbSql => ({

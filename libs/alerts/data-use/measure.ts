@@ -10,10 +10,12 @@ const lock = 7_264_115_042
 const daysPerRun = 10
 /** When another worker may measure a claimed day, in SQL. Longer than reading it from all copies takes, unless the worker died. */
 const claimLasts = "interval '5 minutes'"
+/** Reading a day again takes at most this share of the time. */
+const readingShare = 0.05
 
 /**
- * Measures what the devices of organizations with rules about data use have used, by UTC day: the present day every 10 minutes, a
- * past day of the month until it has been over for six hours. Late samples of earlier days do not count. Several workers may
+ * Measures what devices have used, by UTC day: the present day every 10 minutes, a past day of the month until it has been over for
+ * six hours. Late samples of earlier days do not count. A day that takes long to read is measured less often. Several workers may
  * run it: each claims a day, reads QuestDB without an open transaction, and stores what it still has claimed.
  * `organizationIds`: only of these organizations. Returns how many rows were stored.
  */
@@ -27,8 +29,10 @@ export async function measureDataUse(
     const claim = await systemTransaction({ pool }, (connection) => claimDueDay(connection, organizationIds))
     if (!claim) break
     try {
+      const startedMs = performance.now()
       const used = await tryInOrder(copies, (questdb) => readDataUse(questdb, claim.day, claim.organization_ids))
-      stored += await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used))
+      const tookMs = performance.now() - startedMs
+      stored += await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used, tookMs))
     } catch (error) {
       await releaseClaim(pool, claim).catch(() => {})
       throw error
@@ -48,19 +52,18 @@ async function claimDueDay(
   await connection.query('SELECT pg_advisory_xact_lock($1)', [lock])
   const { rows } = await connection.query<Claim>(
     `WITH needed AS (
-       SELECT organization_id, bool_or(period = 'month') AS monthly FROM alert_rule
-       WHERE enabled AND kind = 'data_use' AND ($1::uuid[] IS NULL OR organization_id = ANY ($1::uuid[]))
-       GROUP BY organization_id
+       SELECT id AS organization_id FROM organization
+       WHERE ($1::uuid[] IS NULL OR id = ANY ($1::uuid[])) AND EXISTS (SELECT FROM device WHERE device.organization_id = organization.id)
      ), today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day),
      due AS (
        SELECT needed.organization_id, wanted.day
        FROM needed CROSS JOIN today CROSS JOIN LATERAL (
          SELECT series::date AS day
-         FROM generate_series(CASE WHEN monthly THEN date_trunc('month', today.day) ELSE today.day END, today.day, '1 day') series
+         FROM generate_series(date_trunc('month', today.day), today.day, '1 day') series
        ) wanted
        LEFT JOIN data_use_day known ON known.organization_id = needed.organization_id AND known.day = wanted.day
        WHERE (known.measured_at IS NULL
-           OR known.measured_at < now() - interval '10 minutes'
+           OR known.measured_at < now() - greatest(interval '10 minutes', known.took_ms / $2 * interval '1 millisecond')
               AND known.measured_at AT TIME ZONE 'UTC' < wanted.day + interval '30 hours')
          AND (known.claimed_at IS NULL OR known.claimed_at < now() - ${claimLasts})
      ), claimed AS (
@@ -71,7 +74,7 @@ async function claimDueDay(
      )
      SELECT to_char(day, 'YYYY-MM-DD') AS day, array_agg(organization_id) AS organization_ids, now()::text AS claimed_at
      FROM claimed GROUP BY day`,
-    [organizationIds ?? null],
+    [organizationIds ?? null, readingShare],
   )
   return rows[0]
 }
@@ -85,10 +88,10 @@ const releaseClaim = (pool: Pool, claim: Claim) =>
 type Used = { organizationId: string; deviceId: string; bytes: number }
 
 /** Stores what was measured at the time of the claim, for the organizations that no other worker has claimed since. */
-async function storeDay(connection: Connection, claim: Claim, used: readonly Used[]): Promise<number> {
+async function storeDay(connection: Connection, claim: Claim, used: readonly Used[], tookMs: number): Promise<number> {
   const { rows } = await connection.query<{ organization_id: string }>(
-    `UPDATE data_use_day SET measured_at = claimed_at, claimed_at = NULL WHERE ${claimedSql} RETURNING organization_id`,
-    claimedValues(claim),
+    `UPDATE data_use_day SET measured_at = claimed_at, claimed_at = NULL, took_ms = $4 WHERE ${claimedSql} RETURNING organization_id`,
+    [...claimedValues(claim), tookMs],
   )
   const kept = new Set(rows.map(({ organization_id }) => organization_id))
   const stored = used.filter(({ organizationId }) => kept.has(organizationId))

@@ -1,8 +1,10 @@
 import { ServiceError } from '#core/errors'
 import { isoTime } from '#core/iso-time'
+import { authorize, holds, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { Device } from '#fleet/devices/device'
 import { type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import type { DataUseTotals, DeviceDataUse, Totals } from '#fleet-map/device-list/data-use-totals'
 import { liveMinutes } from '#fleet-map/device-list/live-selection'
 import { modemsSince } from '#fleet-map/device-list/live-values'
 import type { LiveMaps } from '#fleet-map/live/live-maps'
@@ -13,7 +15,7 @@ import { planWindows } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
 
 /** What a device list can show beside the registry. */
-export const listParts = ['signal', 'near'] as const
+export const listParts = ['signal', 'near', 'dataUse'] as const
 export type ListPart = (typeof listParts)[number]
 
 type ListedSignal = {
@@ -27,20 +29,25 @@ type ListedSignal = {
   quality: string | null
 }
 
-/** `signal` is that of the active modem; null without one in the last 24 hours, like `modems` in organizations that the caller cannot read. */
+/**
+ * `signal` is that of the active modem; null without one in the last 24 hours, like `modems` in organizations that the caller cannot read.
+ * `dataUse` is null in organizations without `telemetry:read`, and until the worker has measured the day.
+ */
 type ListDetails = {
   signal?: ListedSignal | null
   modems?: { count: number; withoutService: number } | null
   near?: Near | null
+  dataUse?: ListedDataUse | null
 }
+type ListedDataUse = DeviceDataUse & { measuredAt: string }
 export type ListedDevice = Device & ListDetails
 
-type ListSources = { live: LiveMaps; towns: Towns }
+type ListSources = { live: LiveMaps; towns: Towns; dataUse: DataUseTotals }
 type ListRequest = { orgId?: string | undefined; include?: readonly ListPart[] | undefined }
 
 /**
  * Returns a function that adds the asked parts to pages of a device list. `signal` also adds `modems`. Throws 403 and 404 for `signal`
- * without `fleet:read`. The list of an organization without the fleet map in its plan has no signals.
+ * without `fleet:read` and for `dataUse` without `telemetry:read`. The list of an organization without the fleet map in its plan has no signals.
  */
 export async function openListDetails(
   ctx: FleetContext,
@@ -50,6 +57,9 @@ export async function openListDetails(
 ): Promise<(devices: readonly Device[]) => Promise<ListedDevice[]>> {
   const withSignal = include.includes('signal')
   const mapped = withSignal ? await mappedOrganizations(ctx, orgId, ['fleetGps']).catch(ifNotInPlan) : []
+  const withDataUse = include.includes('dataUse')
+  if (withDataUse && orgId !== undefined) authorize(ctx.principal, orgId, 'telemetry:read')
+  if (withDataUse) organizationsWith(ctx.principal, 'telemetry:read')
   return async (devices) => {
     const shown = new Set(devices.map(({ organizationId }) => organizationId))
     const { organizations } = planWindows(
@@ -62,10 +72,14 @@ export async function openListDetails(
       maps.set(organizationId, { map: await fleet.live.read(organizationId, fromMs, reader), fromMs })
     }
     const near = include.includes('near') ? await nearest(fleet.towns, devices) : undefined
+    const measured = [...shown].filter((id) => withDataUse && holds(ctx.principal, id, 'telemetry:read'))
+    const totals = new Map<string, Totals>()
+    for (const id of measured) totals.set(id, await fleet.dataUse.read(id))
     return devices.map((device) => ({
       ...device,
       ...(withSignal ? radioOf(device, maps.get(device.organizationId)) : {}),
       ...(near ? { near: near.get(device.id) ?? null } : {}),
+      ...(withDataUse ? { dataUse: dataUseOf(device, totals.get(device.organizationId)) } : {}),
     }))
   }
 }
@@ -89,6 +103,12 @@ const listedSignal = ({ tsMs, modem, rat, plmn, operatorName, rsrpDbm, sinrDb, q
   ts: isoTime(tsMs),
   ...{ modem, rat, plmn, operatorName, rsrpDbm, sinrDb, quality },
 })
+
+function dataUseOf({ id }: Device, totals: Totals | undefined): ListedDataUse | null {
+  if (!totals || totals.measuredAtMs === null) return null
+  const { todayBytes, monthBytes } = totals.byDevice.get(id) ?? { todayBytes: null, monthBytes: null }
+  return { todayBytes, monthBytes, measuredAt: isoTime(totals.measuredAtMs) }
+}
 
 type SignalOf = NonNullable<ReturnType<typeof shownSignal>>
 

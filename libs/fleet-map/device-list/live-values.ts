@@ -1,6 +1,8 @@
-import type { LiveFilter, LiveSort } from '#fleet/devices/live-filter'
+import type { LiveFilter, LiveSortKey } from '#fleet/devices/live-filter'
+import type { ListSource } from '#fleet-map/device-list/list-source'
 import type { LiveValue } from '#fleet-map/device-list/live-order'
 import type { MapDeviceState } from '#fleet-map/live/device-state'
+import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { matchesSignal, shownSignal } from '#fleet-map/selection/filter'
 
 /** How many modems reported since `fromMs`, and how many of them have no service. */
@@ -10,7 +12,7 @@ export function modemsSince({ modems }: MapDeviceState, fromMs: number): { count
 }
 
 /** Whether what is known since `fromMs` of a device matches a filter. */
-export function matchesLive(device: MapDeviceState, fromMs: number, filter: LiveFilter): boolean {
+function matchesLive(device: MapDeviceState, fromMs: number, filter: LiveFilter): boolean {
   if (!matchesSignal(device, fromMs, filter)) return false
   const { modems } = filter
   if (modems === undefined) return true
@@ -24,7 +26,7 @@ const maxModems = 1_000
 
 type ValueOf = (device: MapDeviceState, fromMs: number) => LiveValue
 
-const valueToSort: Record<'signal' | 'operator' | 'modems', ValueOf> = {
+const valueToSort = {
   signal(device, fromMs) {
     const signal = shownSignal(device, fromMs)
     return signal?.rat === 'none' ? noServiceDbm : (signal?.rsrpDbm ?? null)
@@ -37,8 +39,33 @@ const valueToSort: Record<'signal' | 'operator' | 'modems', ValueOf> = {
     const { count, withoutService } = modemsSince(device, fromMs)
     return count === 0 ? null : withoutService * maxModems + count
   },
+} satisfies Record<string, ValueOf>
+
+/** Whether the live map has the values of an order. */
+export const isMapSort = (key: LiveSortKey | undefined): key is keyof typeof valueToSort =>
+  key !== undefined && key in valueToSort
+
+/** Selects by what the live map knows since `fromMs`. */
+export function mapSource(
+  map: OrganizationMap,
+  fromMs: number,
+  filter: LiveFilter,
+  key: LiveSortKey | undefined,
+): ListSource {
+  const sortedBy = isMapSort(key) ? valueToSort[key] : undefined
+  return {
+    ids: () => deviceIdsOf(map),
+    matches(deviceId) {
+      const device = map.device(deviceId)
+      return device !== undefined && matchesLive(device, fromMs, filter)
+    },
+    valueOf(deviceId) {
+      const device = map.device(deviceId)
+      return device === undefined ? null : (sortedBy?.(device, fromMs) ?? null)
+    },
+  }
 }
 
-/** What a list in this order compares. Devices are equal in a list without one. */
-export const valueOfSort = (sort: LiveSort | undefined): ValueOf =>
-  sort === undefined ? () => null : valueToSort[sort.replace('-', '') as keyof typeof valueToSort]
+function* deviceIdsOf(map: OrganizationMap): Iterable<string> {
+  for (const { entry } of map.devices()) yield entry.deviceId
+}

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { around } from 'geokdbush'
 import KDBush from 'kdbush'
+import { mapInSlices } from '#core/slices'
 import { distanceM, longitudeDifference, type Point, radians } from '#telemetry/geo/geo'
 import type { TownData } from './towns-thread.ts'
 
@@ -21,7 +22,7 @@ export function createTowns(onError: (error: unknown) => void): Towns {
       if (positions.length === 0) return []
       reading ??= readTowns().then(searchOf)
       try {
-        return positions.map(await reading)
+        return await mapInSlices(positions, await reading)
       } catch (error) {
         reading = undefined
         onError(error)

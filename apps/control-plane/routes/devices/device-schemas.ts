@@ -44,11 +44,21 @@ export const sharedFilter = {
     .describe(
       '`several`: devices of which more than one modem reported in the last 24 hours. `withoutService`: devices of which a modem has no service. Needs `fleet:read`.',
     ),
+  near: soughtText(100)
+    .min(2)
+    .optional()
+    .describe(
+      'A part of the name of a town, regardless of case and accents. Returns devices to which such a town is the nearest. Needs `fleet:read`.',
+    ),
 }
 
 const signalText =
   'Returns devices whose active modem has a signal of one of these classes; `none` is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.'
 const seenText = 'Returns devices that reported within the last minutes.'
+const maxBytes = Number.MAX_SAFE_INTEGER
+const todayText =
+  'Returns devices that have used at least so many bytes on this UTC day, in both directions together. Needs `telemetry:read`.'
+const monthText = 'The same since the start of this UTC month.'
 const silentText = 'Returns devices whose last report is older than so many minutes.'
 
 /** The same filters of a body. */
@@ -56,6 +66,8 @@ export const bodyFilter = {
   signal: distinct(qualityWords, qualityWords.options.length, 1).optional().describe(signalText),
   seenWithinMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
   silentForMinutes: z.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
+  minTodayBytes: z.number().int().min(0).max(maxBytes).optional().describe(todayText),
+  minMonthBytes: z.number().int().min(0).max(maxBytes).optional().describe(monthText),
 }
 
 /** The filters of the device list, which the export shares. */
@@ -84,6 +96,8 @@ export const deviceFilter = {
   signal: signalQuery.optional().describe(`Can be repeated. ${signalText}`),
   seenWithinMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
   silentForMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
+  minTodayBytes: z.coerce.number().int().min(0).max(maxBytes).optional().describe(todayText),
+  minMonthBytes: z.coerce.number().int().min(0).max(maxBytes).optional().describe(monthText),
 }
 
 export const exampleDevice = {

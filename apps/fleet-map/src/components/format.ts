@@ -50,3 +50,12 @@ export const plural = (value: number, noun: string): string => `${count(value)} 
 /** Formats a number with its unit; null and undefined as an en dash. */
 export const measured = (value: number | null | undefined, unit: string, digits = 0): string =>
   value === null || value === undefined ? '–' : `${value.toFixed(digits).replace('-', '−')} ${unit}`
+
+const byteUnits = ['kB', 'MB', 'GB', 'TB'] as const
+
+/** Formats bytes as "12.3 MB"; null as an en dash. */
+export function dataSize(bytes: number | null): string {
+  if (bytes === null) return '–'
+  const power = Math.min(byteUnits.length, Math.max(1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)))
+  return `${(bytes / 1_000 ** power).toFixed(1)} ${byteUnits[power - 1]}`
+}

@@ -34,15 +34,22 @@ export const holds = (organization: string, scope: Scope): boolean =>
 export const holdsSomewhere = (scope: Scope): boolean =>
   caller.value?.platform || caller.value?.organizations.some(({ scopes }) => scopes.includes(scope)) || false
 
-/** Whether the caller can read positions and signals in the chosen organization, or in any. */
-export const canReadFleet = computed<boolean>(
-  () =>
-    caller.value?.platform ||
-    caller.value?.organizations.some(
-      ({ id, scopes }) => scopes.includes('fleet:read') && (organizationId.value === '' || organizationId.value === id),
-    ) ||
-    false,
-)
+/** Whether the caller holds a scope in the chosen organization, or in any. */
+const canRead = (scope: Scope) =>
+  computed<boolean>(
+    () =>
+      caller.value?.platform ||
+      caller.value?.organizations.some(
+        ({ id, scopes }) => scopes.includes(scope) && (organizationId.value === '' || organizationId.value === id),
+      ) ||
+      false,
+  )
+
+/** Whether the caller can read positions and signals. */
+export const canReadFleet = canRead('fleet:read')
+
+/** Whether the caller can read samples and data use. */
+export const canReadTelemetry = canRead('telemetry:read')
 
 const retryMs = 5_000
 

@@ -719,10 +719,13 @@ class Operations(Requests):
         rat: types.RadioAccessTechnology | None = None,
         plmn: str | None = None,
         modems: Literal["several", "withoutService"] | None = None,
+        near: str | None = None,
         bbox: str | None = None,
         signal: str | Sequence[str] | None = None,
         seen_within_minutes: int | None = None,
         silent_for_minutes: int | None = None,
+        min_today_bytes: int | None = None,
+        min_month_bytes: int | None = None,
         sort: types.ExportDevicesSort | None = None,
         include: types.ExportDevicesInclude | Sequence[types.ExportDevicesInclude] | None = None,
     ) -> Download:
@@ -748,17 +751,24 @@ class Operations(Requests):
             plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
             modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
                 devices of which a modem has no service. Needs `fleet:read`.
+            near: A part of the name of a town, regardless of case and accents. Returns devices to which such a town
+                is the nearest. Needs `fleet:read`.
             bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
                 east is a box across the antimeridian. Needs `fleet:read`.
             signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
                 is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
             seen_within_minutes: Returns devices that reported within the last minutes.
             silent_for_minutes: Returns devices whose last report is older than so many minutes.
+            min_today_bytes: Returns devices that have used at least so many bytes on this UTC day, in both
+                directions together. Needs `telemetry:read`.
+            min_month_bytes: The same since the start of this UTC month.
             sort: Order of the list; descending with a minus sign. By default, newest first. `signal` (RSRP of the
-                active modem), `operator` and `modems` (those without service, then the number) need `fleet:read`,
-                and devices without a value come last. A device whose value changes while you read page by page can
-                be missing or appear twice.
-            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`, and `near`.
+                active modem), `operator`, `modems` (those without service, then the number) and `near` (name of the
+                nearest town, then country) need `fleet:read`; `dataToday` and `dataMonth` need `telemetry:read`.
+                With these orders, devices without a value come last. A device whose value changes while you read
+                page by page can be missing or appear twice.
+            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`; `near`; and
+                `dataUse`, which needs `telemetry:read`.
         """
         return self._download(Call(
             "GET",
@@ -777,10 +787,13 @@ class Operations(Requests):
                 "rat": rat,
                 "plmn": plmn,
                 "modems": modems,
+                "near": near,
                 "bbox": bbox,
                 "signal": signal,
                 "seenWithinMinutes": seen_within_minutes,
                 "silentForMinutes": silent_for_minutes,
+                "minTodayBytes": min_today_bytes,
+                "minMonthBytes": min_month_bytes,
                 "sort": sort,
                 "include": include,
             },
@@ -801,10 +814,13 @@ class Operations(Requests):
         rat: types.RadioAccessTechnology | None = None,
         plmn: str | None = None,
         modems: Literal["several", "withoutService"] | None = None,
+        near: str | None = None,
         bbox: str | None = None,
         signal: str | Sequence[str] | None = None,
         seen_within_minutes: int | None = None,
         silent_for_minutes: int | None = None,
+        min_today_bytes: int | None = None,
+        min_month_bytes: int | None = None,
         sort: types.ExportDevicesSort | None = None,
         include: types.ExportDevicesInclude | Sequence[types.ExportDevicesInclude] | None = None,
         cursor: str | None = None,
@@ -828,17 +844,24 @@ class Operations(Requests):
             plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
             modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
                 devices of which a modem has no service. Needs `fleet:read`.
+            near: A part of the name of a town, regardless of case and accents. Returns devices to which such a town
+                is the nearest. Needs `fleet:read`.
             bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
                 east is a box across the antimeridian. Needs `fleet:read`.
             signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
                 is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
             seen_within_minutes: Returns devices that reported within the last minutes.
             silent_for_minutes: Returns devices whose last report is older than so many minutes.
+            min_today_bytes: Returns devices that have used at least so many bytes on this UTC day, in both
+                directions together. Needs `telemetry:read`.
+            min_month_bytes: The same since the start of this UTC month.
             sort: Order of the list; descending with a minus sign. By default, newest first. `signal` (RSRP of the
-                active modem), `operator` and `modems` (those without service, then the number) need `fleet:read`,
-                and devices without a value come last. A device whose value changes while you read page by page can
-                be missing or appear twice.
-            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`, and `near`.
+                active modem), `operator`, `modems` (those without service, then the number) and `near` (name of the
+                nearest town, then country) need `fleet:read`; `dataToday` and `dataMonth` need `telemetry:read`.
+                With these orders, devices without a value come last. A device whose value changes while you read
+                page by page can be missing or appear twice.
+            include: Parts to add to each device: `signal`, with `modems`, which needs `fleet:read`; `near`; and
+                `dataUse`, which needs `telemetry:read`.
             cursor: The `nextCursor` of the previous page.
             limit: Maximum number of items on a page.
         """
@@ -858,10 +881,13 @@ class Operations(Requests):
                 "rat": rat,
                 "plmn": plmn,
                 "modems": modems,
+                "near": near,
                 "bbox": bbox,
                 "signal": signal,
                 "seenWithinMinutes": seen_within_minutes,
                 "silentForMinutes": silent_for_minutes,
+                "minTodayBytes": min_today_bytes,
+                "minMonthBytes": min_month_bytes,
                 "sort": sort,
                 "include": include,
                 "cursor": cursor,
@@ -1084,10 +1110,13 @@ class Operations(Requests):
         rat: types.RadioAccessTechnology | None = None,
         plmn: str | None = None,
         modems: Literal["several", "withoutService"] | None = None,
+        near: str | None = None,
         bbox: str | None = None,
         signal: str | Sequence[str] | None = None,
         seen_within_minutes: int | None = None,
         silent_for_minutes: int | None = None,
+        min_today_bytes: int | None = None,
+        min_month_bytes: int | None = None,
     ) -> types.DeviceCounts:
         """Count devices
 
@@ -1106,12 +1135,17 @@ class Operations(Requests):
             plmn: Returns devices whose active modem last used this operator. Needs `fleet:read`.
             modems: `several`: devices of which more than one modem reported in the last 24 hours. `withoutService`:
                 devices of which a modem has no service. Needs `fleet:read`.
+            near: A part of the name of a town, regardless of case and accents. Returns devices to which such a town
+                is the nearest. Needs `fleet:read`.
             bbox: Returns devices whose last position is in this box: west, south, east and north in degrees. west >
                 east is a box across the antimeridian. Needs `fleet:read`.
             signal: Can be repeated. Returns devices whose active modem has a signal of one of these classes; `none`
                 is no service, `unknown` no signal in the last 24 hours. Needs `fleet:read`.
             seen_within_minutes: Returns devices that reported within the last minutes.
             silent_for_minutes: Returns devices whose last report is older than so many minutes.
+            min_today_bytes: Returns devices that have used at least so many bytes on this UTC day, in both
+                directions together. Needs `telemetry:read`.
+            min_month_bytes: The same since the start of this UTC month.
         """
         answer: types.DeviceCounts = self._json(Call(
             "GET",
@@ -1127,10 +1161,13 @@ class Operations(Requests):
                 "rat": rat,
                 "plmn": plmn,
                 "modems": modems,
+                "near": near,
                 "bbox": bbox,
                 "signal": signal,
                 "seenWithinMinutes": seen_within_minutes,
                 "silentForMinutes": silent_for_minutes,
+                "minTodayBytes": min_today_bytes,
+                "minMonthBytes": min_month_bytes,
             },
         ))
         return answer

@@ -672,6 +672,12 @@ class ListedDevice(TypedDict):
     """
     near: NotRequired["Near | None"]
     """The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0)."""
+    dataUse: NotRequired["ListedDataUse | None"]
+    """With `include=dataUse`: what all modems and interfaces of the device received and sent for the organization on
+    this UTC day and since the start of this UTC month, from the counters in `connection` samples; null for a time
+    without a counter. It is measured every 10 minutes, or less often for very large fleets. Null until it has been
+    measured, and in organizations where you lack `telemetry:read`.
+    """
 
 
 class AppliedProfile(TypedDict):
@@ -708,6 +714,12 @@ class Near(TypedDict):
     distanceKm: float
     bearing: int
     """From the town to the position, in degrees clockwise from north."""
+
+
+class ListedDataUse(TypedDict):
+    todayBytes: float | None
+    monthBytes: float | None
+    measuredAt: str
 
 
 SignalQuality: TypeAlias = Literal["none", "poor", "fair", "good", "excellent"]
@@ -880,6 +892,10 @@ class DeviceFilter(TypedDict):
     """`several`: devices of which more than one modem reported in the last 24 hours. `withoutService`: devices of
     which a modem has no service. Needs `fleet:read`.
     """
+    near: NotRequired[str]
+    """A part of the name of a town, regardless of case and accents. Returns devices to which such a town is the
+    nearest. Needs `fleet:read`.
+    """
     signal: NotRequired[list[Literal["none", "poor", "fair", "good", "excellent", "unknown"]]]
     """Returns devices whose active modem has a signal of one of these classes; `none` is no service, `unknown` no
     signal in the last 24 hours. Needs `fleet:read`.
@@ -888,6 +904,12 @@ class DeviceFilter(TypedDict):
     """Returns devices that reported within the last minutes."""
     silentForMinutes: NotRequired[int]
     """Returns devices whose last report is older than so many minutes."""
+    minTodayBytes: NotRequired[int]
+    """Returns devices that have used at least so many bytes on this UTC day, in both directions together. Needs
+    `telemetry:read`.
+    """
+    minMonthBytes: NotRequired[int]
+    """The same since the start of this UTC month."""
     bbox: NotRequired[list[float]]
     """West, south, east and north of a box in degrees. west > east is a box across the antimeridian."""
 
@@ -5218,10 +5240,16 @@ ExportDevicesSort: TypeAlias = Literal[
     "-operator",
     "modems",
     "-modems",
+    "near",
+    "-near",
+    "dataToday",
+    "-dataToday",
+    "dataMonth",
+    "-dataMonth",
 ]
 
 
-ExportDevicesInclude: TypeAlias = Literal["signal", "near"]
+ExportDevicesInclude: TypeAlias = Literal["signal", "near", "dataUse"]
 
 
 ListAlertsState: TypeAlias = Literal["open", "acknowledged", "closed"]

@@ -1,5 +1,5 @@
 import { get } from '../../api/client.ts'
-import { ago, measured } from '../../components/format.ts'
+import { ago, dataSize, measured } from '../../components/format.ts'
 import { QualityLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { telemetryPath } from '../../state/history.ts'
@@ -61,13 +61,4 @@ function ModemCard({ modem: reported, rxBytes, txBytes }: { modem: ReportedModem
       </dl>
     </div>
   )
-}
-
-const units = ['kB', 'MB', 'GB', 'TB'] as const
-
-/** Formats bytes as "12.3 MB". */
-function dataSize(bytes: Bytes): string {
-  if (bytes === null) return '–'
-  const power = Math.min(units.length, Math.max(1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)))
-  return `${(bytes / 1_000 ** power).toFixed(1)} ${units[power - 1]}`
 }

@@ -1,14 +1,16 @@
 import { nearText } from '#client/near'
 import type { ListedDevice, RadioHealth } from '../../api/schemas.ts'
-import { ago, measured, moment } from '../../components/format.ts'
+import { ago, dataSize, measured, moment } from '../../components/format.ts'
 import { QualityLabel, StatusLabel } from '../../components/labels.tsx'
 import { offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { Chips } from '../../components/table.tsx'
-import { canReadFleet, organizations } from '../../state/session.ts'
+import { canReadFleet, canReadTelemetry, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 
 /** What the table knows beside the devices: the weakest radio of each device that has one; undefined while unknown. */
 export type WeakRadios = ReadonlyMap<string, RadioHealth> | undefined
+
+type Part = 'signal' | 'near' | 'dataUse'
 
 /** A column of the device table. `sort` is the key by which the service sorts it. */
 export type DeviceColumn = {
@@ -16,8 +18,10 @@ export type DeviceColumn = {
   title: string
   cell: (device: ListedDevice, weakRadios: WeakRadios) => preact.ComponentChildren
   sort?: string
-  /** What a request must include for the column. Columns with `signal` need the scope `fleet:read`. */
-  part?: 'signal' | 'near'
+  /** What a request must include for the column. Columns with `signal` need the scope `fleet:read`, with `dataUse` `telemetry:read`. */
+  part?: Part
+  /** A number, which is aligned to the right. */
+  isNumber?: boolean
   /** Hidden on narrow screens. */
   optional?: boolean
 }
@@ -29,6 +33,12 @@ export const antennaKey = 'antenna'
 
 const modemsText = ({ count, withoutService }: NonNullable<ListedDevice['modems']>): string =>
   withoutService > 0 ? `${count}, ${withoutService} without service` : String(count)
+
+const dataText = (used: ListedDevice['dataUse'], time: 'todayBytes' | 'monthBytes') => {
+  const bytes = used?.[time]
+  if (!used || typeof bytes !== 'number') return '–'
+  return <span title={`Measured ${ago(used.measuredAt)}`}>{dataSize(bytes)}</span>
+}
 
 const antennaText = (weak: RadioHealth | undefined): string =>
   weak ? `${radioStatusText[weak.status]}, ${offsetText(weak.offsetDb)}` : '–'
@@ -117,8 +127,27 @@ const deviceColumns: readonly DeviceColumn[] = [
   {
     key: 'near',
     title: 'Near',
+    sort: 'near',
     part: 'near',
     cell: ({ near }) => (near ? nearText(near) : '–'),
+    optional: true,
+  },
+  {
+    key: 'dataToday',
+    title: 'Data today',
+    sort: 'dataToday',
+    part: 'dataUse',
+    isNumber: true,
+    cell: ({ dataUse }) => dataText(dataUse, 'todayBytes'),
+    optional: true,
+  },
+  {
+    key: 'dataMonth',
+    title: 'Data this month',
+    sort: 'dataMonth',
+    part: 'dataUse',
+    isNumber: true,
+    cell: ({ dataUse }) => dataText(dataUse, 'monthBytes'),
     optional: true,
   },
   { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
@@ -126,11 +155,32 @@ const deviceColumns: readonly DeviceColumn[] = [
   { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
 ]
 
-const shownByDefault = ['name', 'status', 'signal', 'operator', antennaKey, 'near', 'tags', 'firmware', 'lastSeen']
+const shownByDefault = [
+  ...[
+    'name',
+    'status',
+    'signal',
+    'operator',
+    antennaKey,
+    'near',
+    'dataToday',
+    'dataMonth',
+    'tags',
+    'firmware',
+    'lastSeen',
+  ],
+]
 
-/** The columns that the caller can read. */
+/** The columns that the caller can read. To sort by the nearest town needs `fleet:read`, too. */
 export const offeredColumns = (): DeviceColumn[] =>
-  deviceColumns.filter(({ part, key }) => canReadFleet.value || (part !== 'signal' && key !== antennaKey))
+  deviceColumns
+    .filter(({ part, key }) => {
+      if (part === 'dataUse') return canReadTelemetry.value
+      return canReadFleet.value || (part !== 'signal' && key !== antennaKey)
+    })
+    .map(({ sort, ...column }) =>
+      sort === undefined || (sort === 'near' && !canReadFleet.value) ? column : { ...column, sort },
+    )
 
 /** Returns the columns that the address names, or those of a new visitor. */
 export const columnsIn = (named: string | undefined): DeviceColumn[] => {
@@ -139,6 +189,6 @@ export const columnsIn = (named: string | undefined): DeviceColumn[] => {
 }
 
 /** What requests must include for these columns. */
-export const partsOf = (columns: readonly DeviceColumn[]): ('signal' | 'near')[] => [
+export const partsOf = (columns: readonly DeviceColumn[]): Part[] => [
   ...new Set(columns.flatMap(({ part }) => part ?? [])),
 ]

@@ -52,8 +52,8 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
                   onChange={(event) => onChoose([device.id], event.currentTarget.checked)}
                 />
               </td>
-              {columns.map(({ key, optional, cell }) => (
-                <td key={key} class={optional ? 'optional' : ''}>
+              {columns.map(({ key, cell, ...column }) => (
+                <td key={key} class={lookOf(column)}>
                   {cell(device, weakRadios)}
                 </td>
               ))}
@@ -79,10 +79,13 @@ function useWeakRadios(isWanted: boolean): WeakRadios {
   return value && new Map(value.toReversed().map((radio) => [radio.deviceId, radio]))
 }
 
+const lookOf = ({ optional, isNumber }: Pick<DeviceColumn, 'optional' | 'isNumber'>): string =>
+  [optional ? 'optional' : '', isNumber ? css.number : ''].filter(Boolean).join(' ')
+
 /** Sorts by the column: first ascending, then descending, then newest first again. */
 function Heading({ column, sort }: { column: DeviceColumn; sort: string }) {
-  const { title, optional, sort: key } = column
-  const look = optional ? 'optional' : ''
+  const { title, sort: key } = column
+  const look = lookOf(column)
   if (key === undefined)
     return (
       <th scope="col" class={look}>

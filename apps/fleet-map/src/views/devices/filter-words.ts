@@ -1,5 +1,5 @@
 import type { ConfigState, DeviceStatus, Quality } from '../../api/schemas.ts'
-import { duration } from '../../components/format.ts'
+import { dataSize, duration } from '../../components/format.ts'
 import { configStateLabel, qualityLabel, statusLabel } from '../../components/labels.tsx'
 import { type FilterParam, filtersInAddress } from './list-filter.ts'
 
@@ -21,6 +21,10 @@ export const modemOptions: readonly [value: string, label: string][] = [
   ['withoutService', 'A modem without service'],
   ['several', 'Several modems'],
 ]
+
+const size = (bytes: number): [value: string, label: string] => [String(bytes), `${dataSize(bytes)} or more`]
+export const todayOptions = [10e6, 100e6, 500e6, 1e9, 5e9].map(size)
+export const monthOptions = [100e6, 1e9, 5e9, 10e9, 50e9].map(size)
 
 const ratLabel = (rat: string): string => (rat === 'none' ? 'No service' : rat.toUpperCase())
 
@@ -44,6 +48,9 @@ const texts: Record<FilterParam, (value: string, name: string | undefined) => st
   rat: ratLabel,
   plmn: (value, name) => name ?? value,
   modems: (value) => modemOptions.find(([one]) => one === value)?.[1] ?? value,
+  near: (value) => `Near ${value}`,
+  today: (value) => `${dataSize(Number(value))} or more today`,
+  month: (value) => `${dataSize(Number(value))} or more this month`,
   firmware: (value) => `Firmware ${value}`,
   config: (value) => `Config ${configStateLabel[value as ConfigState]?.toLowerCase() ?? value}`,
   seen: (value) => `Report in the last ${duration(Number(value) * 60)}`,

@@ -10,13 +10,15 @@ export type BulkFilter = NonNullable<BodyOf<Operation<'post', `/orgs/${string}/d
 export type ListFilter = Required<
   Pick<
     ListQuery,
-    'q' | 'status' | 'placeId' | 'configState' | 'groupId' | 'firmware' | 'bbox' | 'rat' | 'plmn' | 'modems'
+    'q' | 'status' | 'placeId' | 'configState' | 'groupId' | 'firmware' | 'bbox' | 'rat' | 'plmn' | 'modems' | 'near'
   >
 > & {
   tag: string[] | null
   signal: NonNullable<ListQuery['signal']> | null
   seenWithinMinutes: number | null
   silentForMinutes: number | null
+  minTodayBytes: number | null
+  minMonthBytes: number | null
 }
 
 /** The parameters of the address for the members of the filter. The map has the same ones. */
@@ -31,6 +33,9 @@ const filterParams = {
   rat: 'rat',
   plmn: 'plmn',
   modems: 'modems',
+  near: 'near',
+  today: 'minTodayBytes',
+  month: 'minMonthBytes',
   firmware: 'firmware',
   config: 'configState',
   seen: 'seenWithinMinutes',
@@ -41,15 +46,20 @@ export type FilterParam = keyof typeof filterParams
 const filterParamNames = Object.keys(filterParams) as FilterParam[]
 
 const words = (text: string | undefined): string[] | null => (text ? text.split(',') : null)
-const minutes = (text: string | undefined): number | null => Number(text) || null
+const number = (text: string | undefined): number | null => Number(text) || null
+
+/** A search of the service has at least two characters. */
+const sought = (text: string | undefined): string => {
+  const trimmed = text?.trim() ?? ''
+  return trimmed.length >= 2 ? trimmed : ''
+}
 
 /** Returns the filter of the device list that the address has. */
 export function filterInAddress(): ListFilter {
   const { params } = place.value
-  const q = params.q?.trim() ?? ''
   // The service refuses words that it does not know.
   return {
-    q: q.length >= 2 ? q : '',
+    q: sought(params.q),
     status: params.status ?? '',
     tag: words(params.tag),
     groupId: params.group ?? '',
@@ -59,10 +69,13 @@ export function filterInAddress(): ListFilter {
     rat: params.rat ?? '',
     plmn: params.plmn ?? '',
     modems: params.modems ?? '',
+    near: sought(params.near),
+    minTodayBytes: number(params.today),
+    minMonthBytes: number(params.month),
     firmware: params.firmware ?? '',
     configState: params.config ?? '',
-    seenWithinMinutes: minutes(params.seen),
-    silentForMinutes: minutes(params.silent),
+    seenWithinMinutes: number(params.seen),
+    silentForMinutes: number(params.silent),
   } as ListFilter
 }
 

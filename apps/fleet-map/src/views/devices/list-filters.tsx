@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
 import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
-import { canReadFleet, homeOrganizationId } from '../../state/session.ts'
+import { canReadFleet, canReadTelemetry, homeOrganizationId } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
 import { SavedViews } from '../shell/saved-views.tsx'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import { ColumnPicker } from './column-picker.tsx'
 import css from './devices.module.css'
 import { type FilterChoices, namesIn, useFilterChoices } from './filter-choices.ts'
-import { filterWords, modemOptions, signalOptions } from './filter-words.ts'
+import { filterWords, modemOptions, monthOptions, signalOptions, todayOptions } from './filter-words.ts'
 import { type FilterParam, filtersInAddress, noFilter } from './list-filter.ts'
 
 /** The search, the filters and the columns of the device list, and what is filtered. The address keeps all of it. */
@@ -91,7 +91,16 @@ function MoreFilters({ choices }: { choices: FilterChoices }) {
         <p class="label">Choose an organization to filter by its groups, places, operators and firmware.</p>
       )}
       {canReadFleet.value ? (
-        <Choice isField param="modems" label="Modems" empty="Any modems" options={modemOptions} />
+        <>
+          <Choice isField param="modems" label="Modems" empty="Any modems" options={modemOptions} />
+          <NearField />
+        </>
+      ) : null}
+      {canReadTelemetry.value ? (
+        <>
+          <Choice isField param="today" label="Data today" empty="Any amount" options={todayOptions} />
+          <Choice isField param="month" label="Data this month" empty="Any amount" options={monthOptions} />
+        </>
       ) : null}
       <Choice isField param="config" label="Config" empty="Any config" options={Object.entries(configStateLabel)} />
       <Choice isField param="seen" label="Report within" empty="Any time" options={times} />
@@ -99,6 +108,20 @@ function MoreFilters({ choices }: { choices: FilterChoices }) {
     </>
   )
 }
+
+/** Filters by a part of the name of the nearest town. */
+const NearField = () => (
+  <label class="field">
+    <span>Near town</span>
+    <input
+      class="input"
+      type="search"
+      placeholder="Any town"
+      value={place.value.params.near ?? ''}
+      onInput={(event) => setParams({ near: event.currentTarget.value || null }, { replace: true })}
+    />
+  </label>
+)
 
 type ChoiceProps = {
   param: FilterParam

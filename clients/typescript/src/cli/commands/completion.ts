@@ -35,7 +35,7 @@ const optionValues: Record<string, readonly string[]> = {
   '--status': ['provisioning', 'online', 'offline', 'disabled', 'error'],
   '--signal': ['excellent', 'good', 'fair', 'poor', 'none', 'unknown'],
   '--modems': ['several', 'withoutService'],
-  '--include': ['signal', 'near'],
+  '--include': ['signal', 'near', 'dataUse'],
   '--kind': ['connection', 'cellular', 'system', 'location'],
 }
 const formats: Record<string, readonly string[]> = {

@@ -59,10 +59,13 @@ const addFilters = (command: Command): Command =>
     .option('--rat <technology>', 'only devices with this radio technology')
     .option('--plmn <code>', 'only devices with this operator')
     .option('--modems <condition>', 'several or withoutService')
+    .option('--near <town>', 'only devices to which a town with this name is the nearest')
+    .option('--min-today-bytes <bytes>', 'only devices that used at least so much today')
+    .option('--min-month-bytes <bytes>', 'only devices that used at least so much this month')
     .option('--seen-within-minutes <minutes>', 'only devices that reported since')
     .option('--silent-for-minutes <minutes>', 'only devices that have not reported since')
-    .option('--sort <key>', 'the order, such as name, signal or -lastSeenAt')
-    .option('--include <part>', 'signal or near; can be repeated', collect)
+    .option('--sort <key>', 'the order, such as name, signal, near, -dataMonth or -lastSeenAt')
+    .option('--include <part>', 'signal, near or dataUse; can be repeated', collect)
 
 async function listDevices({ limit, ...filter }: ListOptions, command: Command): Promise<void> {
   const { client, print } = openSession(command)
@@ -105,6 +108,10 @@ const partColumns: Record<NonNullable<ListQuery['include']>[number], Column[]> =
     ['WITHOUT SERVICE', ({ modems }) => modems?.withoutService],
   ],
   near: [['NEAR', ({ near }) => near && nearText(near)]],
+  dataUse: [
+    ['BYTES TODAY', ({ dataUse }) => dataUse?.todayBytes],
+    ['BYTES THIS MONTH', ({ dataUse }) => dataUse?.monthBytes],
+  ],
 }
 
 function countOf(text: string): number {
