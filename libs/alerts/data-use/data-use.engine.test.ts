@@ -205,14 +205,20 @@ describe('several workers', () => {
       [fleet.organizationId, new Date(todayMs).toISOString().slice(0, 10)],
     )
   })
-  /** QuestDB, with something that happens before each answer. */
-  const questdbThat = (happens: () => Promise<unknown>): QuestdbSql => ({
-    ...questdb,
-    queryArrays: async (...query) => {
-      await happens()
-      return questdb.queryArrays(...query)
-    },
-  })
+  /** QuestDB, with something that happens before the first answer. */
+  const questdbThat = (happens: () => Promise<unknown>): QuestdbSql => {
+    let hasHappened = false
+    return {
+      ...questdb,
+      queryArrays: async (...query) => {
+        if (!hasHappened) {
+          hasHappened = true
+          await happens()
+        }
+        return questdb.queryArrays(...query)
+      },
+    }
+  }
 
   const measure = (source = questdb) => measureDataUse(system, [source], [fleet.organizationId])
 

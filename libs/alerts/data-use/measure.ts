@@ -8,6 +8,8 @@ import type { QuestdbSql } from '#questdb/server/sql'
 // Arbitrary: one worker at a time claims days.
 const lock = 7_264_115_042
 const daysPerRun = 10
+/** A busy server must finish a statement within its time limit. */
+const rowsPerStatement = 10_000
 /** When another worker may measure a claimed day, in SQL. Longer than reading it from all copies takes, unless the worker died. */
 const claimLasts = "interval '5 minutes'"
 /** Reading a day again takes at most this share of the time. */
@@ -95,18 +97,21 @@ async function storeDay(connection: Connection, claim: Claim, used: readonly Use
   )
   const kept = new Set(rows.map(({ organization_id }) => organization_id))
   const stored = used.filter(({ organizationId }) => kept.has(organizationId))
-  await connection.query(
-    `INSERT INTO device_data_use AS known (organization_id, device_id, day, bytes)
-     SELECT organization_id, device_id, $1::date, bytes
-     FROM unnest($2::uuid[], $3::uuid[], $4::float8[]) AS used (organization_id, device_id, bytes)
-     WHERE EXISTS (SELECT FROM device WHERE device.id = used.device_id)
-     ON CONFLICT (organization_id, device_id, day) DO UPDATE SET bytes = excluded.bytes WHERE known.bytes <> excluded.bytes`,
-    [
-      claim.day,
-      stored.map(({ organizationId }) => organizationId),
-      stored.map(({ deviceId }) => deviceId),
-      stored.map(({ bytes }) => bytes),
-    ],
-  )
+  for (let first = 0; first < stored.length; first += rowsPerStatement) {
+    const some = stored.slice(first, first + rowsPerStatement)
+    await connection.query(
+      `INSERT INTO device_data_use AS known (organization_id, device_id, day, bytes)
+       SELECT organization_id, device_id, $1::date, bytes
+       FROM unnest($2::uuid[], $3::uuid[], $4::float8[]) AS used (organization_id, device_id, bytes)
+       WHERE EXISTS (SELECT FROM device WHERE device.id = used.device_id)
+       ON CONFLICT (organization_id, device_id, day) DO UPDATE SET bytes = excluded.bytes WHERE known.bytes <> excluded.bytes`,
+      [
+        claim.day,
+        some.map(({ organizationId }) => organizationId),
+        some.map(({ deviceId }) => deviceId),
+        some.map(({ bytes }) => bytes),
+      ],
+    )
+  }
   return stored.length
 }
