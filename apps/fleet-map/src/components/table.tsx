@@ -53,13 +53,22 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   )
 }
 
-/** A row of short labels, such as tags. */
-export const Chips = ({ words }: { words: readonly string[] }) => (
-  <span class="chips">
-    {words.map((word) => (
-      <span key={word} class="chip">
-        {word}
-      </span>
-    ))}
-  </span>
-)
+/** A row of short labels, such as tags. Those beyond `most` are a number with a tooltip. */
+export function Chips({ words, most = words.length }: { words: readonly string[]; most?: number }) {
+  const others = words.slice(most)
+  return (
+    <span class="chips">
+      {words.slice(0, most).map((word) => (
+        <span key={word} class="chip">
+          {word}
+        </span>
+      ))}
+      {others.length > 0 ? (
+        <span class="chip" title={others.join(', ')}>
+          +{others.length}
+          <span class="visually-hidden"> more: {others.join(', ')}</span>
+        </span>
+      ) : null}
+    </span>
+  )
+}

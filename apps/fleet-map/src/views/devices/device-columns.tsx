@@ -6,6 +6,7 @@ import { offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { Chips } from '../../components/table.tsx'
 import { canReadFleet, canReadTelemetry, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
+import css from './devices.module.css'
 
 /** What the table knows beside the devices: the weakest radio of each device that has one; undefined while unknown. */
 export type WeakRadios = ReadonlyMap<string, RadioHealth> | undefined
@@ -20,8 +21,8 @@ export type DeviceColumn = {
   sort?: string
   /** What a request must include for the column. Columns with `signal` need the scope `fleet:read`, with `dataUse` `telemetry:read`. */
   part?: Part
-  /** A number, which is aligned to the right. */
-  isNumber?: boolean
+  /** Numbers are aligned to the right; the others have a least width, or no line breaks. */
+  look?: 'name' | 'number' | 'tags' | 'unbroken'
   /** Hidden on narrow screens. */
   optional?: boolean
 }
@@ -49,9 +50,20 @@ const deviceColumns: readonly DeviceColumn[] = [
     key: 'name',
     title: 'Name',
     sort: 'name',
+    look: 'name',
     cell: ({ id, name }) => <a href={linkTo('device', { id })}>{name}</a>,
   },
-  { key: 'status', title: 'Status', sort: 'status', cell: ({ status }) => <StatusLabel status={status} /> },
+  {
+    key: 'status',
+    title: 'Status',
+    sort: 'status',
+    cell: ({ status, lastSeenAt }) => (
+      <>
+        <StatusLabel status={status} />
+        <div class={`label ${css.narrowTime}`}>{time(lastSeenAt)}</div>
+      </>
+    ),
+  },
   { key: 'serial', title: 'Serial', sort: 'serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
   { key: 'model', title: 'Model', sort: 'model', cell: ({ model }) => model, optional: true },
   {
@@ -87,7 +99,7 @@ const deviceColumns: readonly DeviceColumn[] = [
     cell: ({ modems }) => (modems && modems.count > 0 ? modemsText(modems) : '–'),
     optional: true,
   },
-  { key: 'tags', title: 'Tags', cell: ({ tags }) => <Chips words={tags} />, optional: true },
+  { key: 'tags', title: 'Tags', look: 'tags', cell: ({ tags }) => <Chips words={tags} most={2} />, optional: true },
   { key: 'firmware', title: 'Firmware', sort: 'firmware', cell: ({ firmware }) => firmware ?? '–', optional: true },
   {
     key: 'organization',
@@ -137,38 +149,34 @@ const deviceColumns: readonly DeviceColumn[] = [
     title: 'Data today',
     sort: 'dataToday',
     part: 'dataUse',
-    isNumber: true,
+    look: 'number',
     cell: ({ dataUse }) => dataText(dataUse, 'todayBytes'),
     optional: true,
   },
   {
     key: 'dataMonth',
-    title: 'Data this month',
+    title: 'Data month',
     sort: 'dataMonth',
     part: 'dataUse',
-    isNumber: true,
+    look: 'number',
     cell: ({ dataUse }) => dataText(dataUse, 'monthBytes'),
     optional: true,
   },
-  { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
   { key: 'added', title: 'Added', sort: 'createdAt', cell: ({ createdAt }) => time(createdAt), optional: true },
-  { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
+  {
+    key: 'lastSeen',
+    title: 'Last report',
+    sort: 'lastSeenAt',
+    look: 'unbroken',
+    cell: ({ lastSeenAt }) => time(lastSeenAt),
+    optional: true,
+  },
+  { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
 ]
 
 const shownByDefault = [
-  ...[
-    'name',
-    'status',
-    'signal',
-    'operator',
-    antennaKey,
-    'near',
-    'dataToday',
-    'dataMonth',
-    'tags',
-    'firmware',
-    'lastSeen',
-  ],
+  ...'name status signal operator near dataToday dataMonth tags firmware lastSeen'.split(' '),
+  antennaKey,
 ]
 
 /** The columns that the caller can read. To sort by the nearest town needs `fleet:read`, too. */

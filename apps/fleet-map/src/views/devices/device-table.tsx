@@ -26,15 +26,17 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
         <thead>
           <tr>
             <th scope="col" class={css.choose}>
-              <input
-                type="checkbox"
-                aria-label="Select all devices shown"
-                checked={chosen === ids.length}
-                ref={(box) => {
-                  if (box) box.indeterminate = chosen > 0 && chosen < ids.length
-                }}
-                onChange={(event) => onChoose(ids, event.currentTarget.checked)}
-              />
+              <label>
+                <input
+                  type="checkbox"
+                  aria-label="Select all devices shown"
+                  checked={chosen === ids.length}
+                  ref={(box) => {
+                    if (box) box.indeterminate = chosen > 0 && chosen < ids.length
+                  }}
+                  onChange={(event) => onChoose(ids, event.currentTarget.checked)}
+                />
+              </label>
             </th>
             {columns.map((column) => (
               <Heading key={column.key} column={column} sort={sort} />
@@ -45,12 +47,14 @@ export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: Devi
           {devices.map((device) => (
             <tr key={device.id} data-chosen={isChosen(device.id) || undefined}>
               <td class={css.choose}>
-                <input
-                  type="checkbox"
-                  aria-label={`Select ${device.name}`}
-                  checked={isChosen(device.id)}
-                  onChange={(event) => onChoose([device.id], event.currentTarget.checked)}
-                />
+                <label>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${device.name}`}
+                    checked={isChosen(device.id)}
+                    onChange={(event) => onChoose([device.id], event.currentTarget.checked)}
+                  />
+                </label>
               </td>
               {columns.map(({ key, cell, ...column }) => (
                 <td key={key} class={lookOf(column)}>
@@ -79,8 +83,10 @@ function useWeakRadios(isWanted: boolean): WeakRadios {
   return value && new Map(value.toReversed().map((radio) => [radio.deviceId, radio]))
 }
 
-const lookOf = ({ optional, isNumber }: Pick<DeviceColumn, 'optional' | 'isNumber'>): string =>
-  [optional ? 'optional' : '', isNumber ? css.number : ''].filter(Boolean).join(' ')
+const looks = { name: css.name, number: css.number, tags: css.tags, unbroken: css.unbroken }
+
+const lookOf = ({ optional, look }: Pick<DeviceColumn, 'optional' | 'look'>): string =>
+  [optional ? 'optional' : '', look ? looks[look] : ''].filter(Boolean).join(' ')
 
 /** Sorts by the column: first ascending, then descending, then newest first again. */
 function Heading({ column, sort }: { column: DeviceColumn; sort: string }) {

@@ -57,7 +57,24 @@ export function Timeline({ fromMs, toMs, atMs, plays, name, limitedBy, isPast }:
           <Icon name={playing ? 'pause' : 'play'} size={16} />
         </button>
         <span class={css.name}>{name}</span>
-        <output>{atMs === null && !isPast ? 'Now' : moment(value)}</output>
+        <output title={timeZone}>{atMs === null && !isPast ? 'Now' : moment(value)}</output>
+        {atMs === null ? null : (
+          <button type="button" class="button quiet small" onClick={() => setParams({ t: null })}>
+            {isPast ? 'Back to the end' : 'Back to now'}
+          </button>
+        )}
+        <select
+          class={`input ${css.speed}`}
+          aria-label="Speed"
+          value={speed}
+          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
+        >
+          {speeds.map((one) => (
+            <option key={one} value={one}>
+              {one} ×
+            </option>
+          ))}
+        </select>
       </div>
       <input
         type="range"
@@ -72,30 +89,9 @@ export function Timeline({ fromMs, toMs, atMs, plays, name, limitedBy, isPast }:
       <div class={`${css.row} ${css.ends}`}>
         <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
         {limitedBy === 'plan' ? <span>History is limited by your plan</span> : null}
-        <span>{moment(toMs)}</span>
-      </div>
-      <div class={css.row}>
-        <select
-          class={`input ${css.speed}`}
-          aria-label="Speed"
-          value={speed}
-          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
-        >
-          {speeds.map((one) => (
-            <option key={one} value={one}>
-              {one} ×
-            </option>
-          ))}
-        </select>
-        <span style={{ marginRight: 'auto' }}>{timeZone}</span>
-        <button
-          type="button"
-          class="button quiet small"
-          style={{ visibility: atMs === null ? 'hidden' : 'visible' }}
-          onClick={() => setParams({ t: null })}
-        >
-          {isPast ? 'Back to the end' : 'Back to now'}
-        </button>
+        <span>
+          {moment(toMs)} {timeZone}
+        </span>
       </div>
     </section>
   )
