@@ -1,6 +1,5 @@
 import { countedBeforeMs, lastOf, usedSince } from '#questdb/device/data-use'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { sourceOf } from '#telemetry/report/sources'
 import { addSpan, type Counted } from './counter.ts'
 
 const dayMs = 86_400_000
@@ -26,7 +25,7 @@ export async function readDataUse(
     for (const row of await readSpan(questdb, organizationIds, fromMs, toMs)) {
       const [organizationId, deviceId, modem, uplink, ...values] = row
       const key = `${organizationId} ${deviceId}`
-      const source = `${key} ${sourceOf(modem, uplink)}`
+      const source = JSON.stringify([key, modem, uplink])
       const [rx, tx] = [values.slice(0, 3), values.slice(3)].map((span, direction) =>
         addSpan(counters, `${direction} ${source}`, span),
       )
