@@ -12,6 +12,7 @@ import { idle } from './idle.ts'
 import { ingestAccept } from './ingest-accept.ts'
 import { kafkaPath } from './kafka-path.ts'
 import { latestHistory } from './latest-history.ts'
+import { listValues } from './list-values.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { million } from './million.ts'
@@ -42,6 +43,7 @@ const benches: Bench[] = [
   mqttGateway,
   rows,
   deviceList,
+  listValues,
   groupCount,
   alerts,
   latestHistory,

@@ -6,25 +6,32 @@ import type { BenchStack } from './stack.ts'
 
 export type SeededFleet = { organizationId: string; deviceIds: string[] }
 
+/** A busy machine must finish a statement within its time limit. */
+const devicesPerStatement = 10_000
+
 /** Creates an organization with this number of devices. */
 export async function seedRegistry({ pool }: BenchStack, devices: number): Promise<SeededFleet> {
   const { rows: organizations } = await pool.query<{ id: string }>(
     "INSERT INTO organization (id, name, plan) VALUES (uuidv7(), 'Bench', 'enterprise') RETURNING id",
   )
   const organizationId = String(organizations[0]?.id)
-  const { rows } = await pool.query<{ id: string }>(
-    `WITH created AS (
-       INSERT INTO device (id, organization_id, serial, name, model, status)
-       SELECT uuidv7(), $1, 'RF' || n, 'Bus ' || n, 'RX-500', 'online' FROM generate_series(1, $2::int) n RETURNING id
-     ), owned AS (
-       INSERT INTO device_ownership (device_id, organization_id, owned_from) SELECT id, $1, now() FROM created
-     )
-     SELECT id FROM created`,
-    [organizationId, devices],
-  )
+  const deviceIds: string[] = []
+  for (let first = 1; first <= devices; first += devicesPerStatement) {
+    const { rows } = await pool.query<{ id: string }>(
+      `WITH created AS (
+         INSERT INTO device (id, organization_id, serial, name, model, status)
+         SELECT uuidv7(), $1, 'RF' || n, 'Bus ' || n, 'RX-500', 'online' FROM generate_series($2::int, $3::int) n RETURNING id
+       ), owned AS (
+         INSERT INTO device_ownership (device_id, organization_id, owned_from) SELECT id, $1, now() FROM created
+       )
+       SELECT id FROM created`,
+      [organizationId, first, Math.min(devices, first + devicesPerStatement - 1)],
+    )
+    for (const { id } of rows) deviceIds.push(id)
+  }
   // Postgres does this by itself a minute later. Until then, it plans for empty tables.
   await pool.query('ANALYZE device, device_ownership')
-  return { organizationId, deviceIds: rows.map(({ id }) => id) }
+  return { organizationId, deviceIds }
 }
 
 const rowsPerImport = 100_000

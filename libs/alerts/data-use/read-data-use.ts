@@ -4,7 +4,7 @@ import { addSpan, type Counted } from './counter.ts'
 
 const dayMs = 86_400_000
 /** The length of the part of a day that one statement reads, so that it ends in time for a large fleet. */
-const spanMs = 6 * 3_600_000
+const spanMs = 3_600_000
 
 /**
  * The bytes that devices received and sent on a UTC day (`YYYY-MM-DD`) under each organization, from the counters of their
