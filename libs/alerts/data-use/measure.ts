@@ -67,7 +67,7 @@ async function claimDueDay(
        WHERE (known.measured_at IS NULL
            OR known.measured_at < now() - greatest(interval '10 minutes', known.took_ms / $2 * interval '1 millisecond')
               AND known.measured_at AT TIME ZONE 'UTC' < wanted.day + interval '30 hours')
-         AND (known.claimed_at IS NULL OR known.claimed_at < now() - ${claimLasts})
+         AND (known.claimed_at IS NULL OR known.claimed_at < now() - greatest(${claimLasts}, 3 * known.took_ms * interval '1 millisecond'))
      ), claimed AS (
        INSERT INTO data_use_day (organization_id, day, claimed_at)
        SELECT organization_id, day, now() FROM due WHERE day = (SELECT max(day) FROM due) ORDER BY organization_id
