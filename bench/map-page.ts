@@ -6,6 +6,7 @@ import { noChromium, openChromium } from '../test/browser/chromium.ts'
 import { openReader } from '../test/browser/reader.ts'
 import { type MapServer, serveMap } from './map-server.ts'
 import type { Bench, Figure } from './report.ts'
+import { firstPicture } from './slow-network.ts'
 import { median, percentile } from './statistics.ts'
 
 const built = join(import.meta.dirname, '../apps/fleet-map/dist')
@@ -27,7 +28,12 @@ export const mapPage: Bench = {
     try {
       const sizes = quick ? [small, { devices: 2_000, cells: 2_000 }] : [small, ...large]
       const [floor, ...others] = await measure(browser, sizes, quick ? 1 : 5)
-      return [...(await weights()), ...[floor, ...others].flatMap((size) => (size ? describe(size, floor) : []))]
+      const slow = await firstPicture(browser, built, quick ? 1 : 5)
+      return [
+        ...(await weights()),
+        ...slow,
+        ...[floor, ...others].flatMap((size) => (size ? describe(size, floor) : [])),
+      ]
     } finally {
       await browser.close()
     }

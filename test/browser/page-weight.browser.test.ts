@@ -10,7 +10,7 @@ const devicePanel = /\/(device-panel|device-signal|chart|uPlot)[-.][^/]+$/
 // Other panels and views that are loaded when they are first opened.
 const onDemand = /\/(cell-panel|dead-zones|place-panel|route-panel)-[^/]+$/
 const onDemandViews =
-  /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|planned-batch|profiles|settings|variables)-[^/]+$/
+  /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|place-detail|planned-batch|profiles|settings|variables)-[^/]+$/
 // The readers of route files and of GeoJSON that people type.
 const fileReaders = /\/(route-file|geojson)-[^/]+$/
 // What the map of the world and a configured background need.
@@ -19,6 +19,15 @@ const backgrounds = /\/(configured-background|world|archives)-[^/]+$/
 const outlines = /\/hexes\.worker-[^/]+$/
 const apiReference = /\/docs(-[^/]+)?\.(html|js|css)$/
 const compressed = /\.(br|gz)$/
+
+// What the first frame needs, with navigation and skeleton. At 400 kbit/s, 60 KB take 1.2 s.
+test('loads at most 60 KB before the first frame, and no map', async () => {
+  const page = await readFile(join(built, 'index.html'), 'utf8')
+  const loaded = [...page.matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => name)
+  expect(loaded.length).toBeGreaterThan(2)
+  expect(loaded.filter((name) => /maplibre|map-/.test(name))).toEqual([])
+  expect(await weigh(loaded.map((name) => join(built, name)))).toBeLessThan(60_000)
+})
 
 /** Returns the gzipped size of the files in bytes. */
 async function weigh(files: readonly string[]): Promise<number> {

@@ -24,6 +24,8 @@ export type ReaderOptions = BrowserContextOptions & {
   before?: string
   /** Status codes that the test provokes. Chromium logs each as a console error. */
   expectedStatuses?: readonly number[]
+  /** The network between the browser and the service. Default: as fast as it is. */
+  network?: { bitsPerSecond: number; latencyMs: number }
 }
 
 /** How long an action waits for its element. Beside other browsers, a page that draws in software is slow. */
@@ -34,7 +36,7 @@ const storageKey = 'routerfleet.apiKey'
 
 /** Opens an address of the page in a new browser context. */
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
-  const { key, before, expectedStatuses = [], otherOrigins = [], ...contextOptions } = options
+  const { key, before, expectedStatuses = [], otherOrigins = [], network, ...contextOptions } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
   context.setDefaultTimeout(waitsMs)
   const page = await context.newPage()
@@ -67,6 +69,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
   })
   const script = key === undefined ? before : `sessionStorage.setItem('${storageKey}', '${key}'); ${before ?? ''}`
   if (script) await page.addInitScript(script)
+  if (network) await slowDown(page, network)
   await page.goto(address)
   return {
     page,
@@ -77,6 +80,21 @@ export async function openReader(browser: Browser, address: string, options: Rea
     mapRests: () => still(page),
     close: () => context.close(),
   }
+}
+
+async function slowDown(
+  page: Page,
+  { bitsPerSecond, latencyMs }: NonNullable<ReaderOptions['network']>,
+): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Network.enable')
+  const throughput = bitsPerSecond / 8
+  await devtools.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: latencyMs,
+    downloadThroughput: throughput,
+    uploadThroughput: throughput,
+  })
 }
 
 /** Waits for the page's performance marks. The Content-Security-Policy forbids `waitForFunction`. */

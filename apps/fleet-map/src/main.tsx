@@ -14,11 +14,14 @@ import './styles/layout.css'
 import './styles/panels.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
-import { MapView } from './views/map/map.tsx'
+import './styles/touch.css'
 import { Shell } from './views/shell/shell.tsx'
 import { SignIn, SignInAgain } from './views/sign-in/sign-in.tsx'
 
-const views: Record<string, () => preact.JSX.Element> = {
+const loadMap = async () => (await import('./views/map/map.tsx')).MapView
+const MapView = lazyView(loadMap)
+
+const views: Record<string, (props: object) => preact.JSX.Element> = {
   map: MapView,
   overview: lazyView(async () => (await import('./views/overview/overview.tsx')).OverviewView),
   devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
@@ -59,6 +62,8 @@ function App() {
 }
 
 if (!isSignedIn.value) void loadSession()
+// The map is large. It loads while the service answers who is signed in; a failure appears in its view.
+if (place.value.view === 'map') void loadMap().catch(() => {})
 
 const container = document.getElementById('app')
 if (container) {

@@ -3,11 +3,11 @@ import { loadedPart } from './loaded-part.ts'
 import { Loading } from './states.tsx'
 
 /** Returns a view whose code is loaded when it is first opened. */
-export function lazyView(load: () => Promise<ComponentType>) {
+export function lazyView<Props extends object = object>(load: () => Promise<ComponentType<Props>>) {
   const useView = loadedPart(load)
-  return function LazyView() {
+  return function LazyView(props: Props) {
     const { Part: View, failure } = useView()
-    if (View) return <View />
+    if (View) return <View {...props} />
     if (failure === undefined) return <Loading />
     return (
       <div class="state" role="alert">

@@ -1,14 +1,17 @@
 import type { JSX } from 'preact'
+import { lazyView } from '../../components/lazy-view.tsx'
 import { NeedsScope } from '../../components/needs-scope.tsx'
 import { homeOrganizationId, type Scope } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
-import { PlaceDetail } from '../places/place-detail.tsx'
 import { PlaceList } from '../places/place-list.tsx'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { AlertChannels } from './alert-channels.tsx'
 import { AlertInbox } from './alert-inbox.tsx'
 import { AlertRules } from './alert-rules.tsx'
 import css from './alerts.module.css'
+
+// It has a map, which the lists do without.
+const PlaceDetail = lazyView(async () => (await import('../places/place-detail.tsx')).PlaceDetail)
 
 type Section = { tab: string; label: string; scope?: Scope; Body: (props: { org: string }) => JSX.Element }
 
