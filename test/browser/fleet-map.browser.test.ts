@@ -12,6 +12,7 @@ import { serveBelow } from './path-prefix.ts'
 import { movingVehicles } from './product.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
 import { registerVan } from './reported-van.ts'
+import { openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 import { testWorldMap, worldMapIsBuilt } from './world-map.ts'
 
@@ -416,6 +417,32 @@ test('forecasts a GPX or GeoJSON file, and explains why another file is invalid'
   await panel.getByText(`days.gpx, ${title}`).waitFor()
   await page.reload()
   await panel.getByText(title).waitFor()
+})
+
+test('on a phone, names the towns beside dead zones, and forecasts a GPX file', { timeout: 6 * minute }, async () => {
+  await roadIsCounted(product(), surveyed)
+  const { page } = await read('#/overview', { key: surveyed.key, ...phone })
+  await openView(page, 'Map')
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: 'Show filters' }).click()
+    await page.getByRole('button', { name }).click()
+  }
+  await choose('Dead zones')
+  const zones = page.getByRole('complementary', { name: 'Dead zones' })
+  const worst = zones.getByRole('listitem').first().getByRole('button')
+  expect(await worst.textContent()).toMatch(/(of|in) [A-Z]/)
+  await worst.click()
+  expect(await tooSmallToTouch(page)).toEqual([])
+  await zones.getByRole('button', { name: 'Close' }).click()
+  await choose('Route forecast')
+  const panel = page.getByRole('complementary', { name: 'Route forecast' })
+  const points = road.map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"/>`).join('')
+  const file = `<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>${points}</trkseg></trk></gpx>`
+  await panel
+    .getByLabel('GPX or GeoJSON file')
+    .setInputFiles({ name: 'way.gpx', mimeType: 'application/gpx+xml', buffer: Buffer.from(file) })
+  await panel.getByRole('img', { name: /^RSRP along the route/ }).waitFor()
+  expect(await tooSmallToTouch(page)).toEqual([])
 })
 
 test('shows the fleet as a table with the same filters', async () => {

@@ -4,6 +4,7 @@ import { scopesOfRole } from '#fleet/access/scopes'
 import type { Product } from './product.ts'
 import { movingVehicles } from './product.ts'
 import { registerVan } from './reported-van.ts'
+import { openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 
 // Tests how the map answers links, keys, clicks and interruptions, and how a reader finds what happened in the past and shares it.
@@ -282,7 +283,7 @@ test('the address /docs/ leads to the API reference', { timeout: 3 * minute }, a
   expect(new URL(page.url()).pathname).toBe('/docs')
 })
 
-/** Creates an organization whose truck had no service for 20 minutes at noon yesterday. */
+/** Creates an organization whose truck drove for 80 minutes yesterday, and had no service for 20 minutes of them, from noon on. */
 async function reportYesterday({ url, call, adminKey }: Product) {
   const post = <Answer>(path: string, body: unknown) => call<Answer>('POST', path, body, adminKey)
   const { id: organizationId } = await post<{ id: string }>('/orgs', { name: 'Haulage', plan: 'enterprise' })
@@ -295,7 +296,7 @@ async function reportYesterday({ url, call, adminKey }: Product) {
   const noonMs = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1, 12).getTime()
   const samples = Array.from({ length: 120 }, (_, index) => {
     const ts = noonMs + (index - 60) * minute
-    const place = { ts, lat: 57.5, lon: -4 + index / 100, accuracyM: 5 }
+    const place = { ts, lat: 57.5, lon: -4 + Math.min(Math.max(index, 20), 100) / 100, accuracyM: 5 }
     const radio = index >= 60 && index < 80 ? { rat: 'none' } : { rat: 'lte', plmn: '23410', rsrpDbm: -95, sinrDb: 8 }
     return [
       { kind: 'location', ...place, fix: '3d' },
@@ -351,4 +352,23 @@ test('finds where a truck had no service yesterday, and shares the view with a c
   await other.page.getByRole('complementary', { name: 'Device Truck 1' }).waitFor()
   const time = other.page.getByRole('slider', { name: /^Time on the trail/ })
   await expect.poll(() => time.getAttribute('aria-valuetext')).toContain('12:00')
+})
+
+test('on a phone, finds where a truck had no service yesterday, and replays its trip between two towns', async () => {
+  const { ben } = await reportYesterday(product())
+  const { page } = await read('#/overview', { key: ben, ...phone })
+  await openView(page, 'Map')
+  await page.getByRole('button', { name: 'Show filters' }).click()
+  await page.getByLabel('Time range').selectOption('Yesterday')
+  await page.getByLabel('Find a device by name').fill('truck')
+  const found = page.getByRole('list', { name: 'Found devices' })
+  await found.getByRole('button', { name: /^Truck 1/ }).click()
+  await page.getByRole('list', { name: 'Times without service' }).getByRole('button').click()
+  const slider = page.getByRole('slider', { name: /^Time on the trail/ })
+  await expect.poll(() => slider.getAttribute('aria-valuetext')).toContain('12:00')
+  const trip = page.getByRole('region', { name: 'Trips' }).getByRole('listitem').first()
+  await expect.poll(() => trip.textContent()).toMatch(/(of|in) [A-Z].* to .*(of|in) [A-Z].*, 20 min without service/)
+  expect(await tooSmallToTouch(page)).toEqual([])
+  await trip.getByRole('link', { name: 'Play' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
 })

@@ -7,9 +7,11 @@ import { startChatReceiver } from '#test/chat-receiver'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
 import { type Violation, violations } from './axe.ts'
+import { testOperatorTasks } from './operator-tasks.ts'
 import { movingVehicles } from './product.ts'
 import type { ReaderOptions } from './reader.ts'
 import { registerVan } from './reported-van.ts'
+import { openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 
 // What an operator does with alerts, places and devices, in Chromium, with nothing but what is visible. The product sends
@@ -37,6 +39,8 @@ const session = browserSession({
   },
 })
 const { product } = session
+testOperatorTasks(session, () => smtp.received)
+
 const read = async (place: string, options: ReaderOptions = {}): Promise<Page> =>
   (await session.read(place, options)).page
 
@@ -123,6 +127,11 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await page.getByText('Inside Maasvlakte').waitFor()
   await page.getByText('port@example.com: waiting for confirmation').waitFor()
   await confirmAddress('port@example.com')
+  await page.getByRole('navigation', { name: 'Alerts' }).getByRole('link', { name: 'Channels' }).click()
+  await page.getByRole('button', { name: 'Send a test to port@example.com' }).click()
+  await rowsOf(page, 'E-mail addresses')
+    .getByText(/^Sent, /)
+    .waitFor()
   await page.getByRole('link', { name: 'Inbox' }).click()
   await page.getByText('No open alerts').waitFor()
   // The first round of the rule is its baseline, in which the van is outside.
@@ -161,7 +170,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   expect(delivered('alert.closed')?.data).toMatchObject({ closeReason: 'closed_by_user' })
 })
 
-test('sees open alerts everywhere, acknowledges them together, and tests a chat channel', async () => {
+test('sees 30 open alerts everywhere, acknowledges them together, closes them on a phone, and tests a chat channel', async () => {
   const van = await registerVan(product(), 'Storm van')
   const path = `/orgs/${van.organizationId}`
   const post = <Answer>(to: string, body: unknown) =>
@@ -170,32 +179,42 @@ test('sees open alerts everywhere, acknowledges them together, and tests a chat 
   const area = { type: 'Circle', lat: 51.95, lon: 4.05, radiusM: 800 }
   const { id: placeId } = await post<{ id: string }>('/places', { name: 'Pier', area })
   const condition = { kind: 'entered_place', placeId, forMinutes: 0 }
-  for (const severity of ['critical', 'warning']) await post('/alert-rules', { name: severity, severity, condition })
+  for (const severity of ['critical', ...Array.from({ length: 29 }, () => 'warning')])
+    await post('/alert-rules', { name: severity, severity, condition })
   await van.reportAt([4.2, 51.9])
   await nextRound()
   await van.reportAt([4.05, 51.95])
 
   const page = await read('#/overview', { key })
-  await page.getByRole('link', { name: /^Alerts.*2 open, 1 critical$/ }).waitFor()
+  await page.getByRole('link', { name: /^Alerts.*30 open, 1 critical$/ }).waitFor()
   const banner = page.getByRole('region', { name: 'Open alerts' })
-  await banner.getByText('2 open alerts, 1 critical').waitFor()
+  await banner.getByText('30 open alerts, 1 critical').waitFor()
   await banner.getByRole('link', { name: 'Storm van' }).click()
   await page.getByRole('heading', { name: /Storm van/ }).waitFor()
-  await banner.getByText('2 open alerts, 1 critical').waitFor()
+  await banner.getByText('30 open alerts, 1 critical').waitFor()
   expect(await violations(page)).toEqual<Violation[]>([])
   await banner.getByRole('link', { name: 'Show in the inbox' }).click()
 
-  await expect.poll(() => rowsOf(page, 'Alerts').count()).toBe(2)
+  await expect.poll(() => rowsOf(page, 'Alerts').count()).toBe(30)
   await page.getByLabel('Select all alerts shown').check()
   await page.getByRole('button', { name: 'Acknowledge selected' }).click()
-  const acknowledge = dialog(page, 'Acknowledge 2 alerts?')
+  const acknowledge = dialog(page, 'Acknowledge 30 alerts?')
   await acknowledge.getByLabel(/^Who takes care/).fill('Ada Byron')
   await acknowledge.getByLabel(/^Comment/).fill('The storm')
-  await acknowledge.getByRole('button', { name: 'Acknowledge 2 alerts' }).click()
-  await page.getByText('2 alerts acknowledged.').waitFor()
-  await page.getByRole('button', { name: /^Acknowledged \(2\)/ }).click()
-  await expect.poll(() => rowsOf(page, 'Alerts').filter({ hasText: 'Ada Byron' }).count()).toBe(2)
+  await acknowledge.getByRole('button', { name: 'Acknowledge 30 alerts' }).click()
+  await page.getByText('30 alerts acknowledged.').waitFor()
+  await page.getByRole('button', { name: /^Acknowledged \(30\)/ }).click()
+  await expect.poll(() => rowsOf(page, 'Alerts').filter({ hasText: 'Ada Byron' }).count()).toBe(30)
   expect(await violations(page)).toEqual<Violation[]>([])
+
+  const onPhone = await read('#/overview', { key, ...phone })
+  await openView(onPhone, 'Alerts')
+  await onPhone.getByRole('button', { name: 'Acknowledged (30)' }).click()
+  await onPhone.getByLabel('Select all alerts shown').check()
+  expect(await tooSmallToTouch(onPhone)).toEqual([])
+  await onPhone.getByRole('button', { name: 'Close selected' }).click()
+  await dialog(onPhone, 'Close 30 alerts?').getByRole('button', { name: 'Close 30 alerts' }).click()
+  await onPhone.getByText('30 alerts closed.').waitFor()
 
   const chat = await startChatReceiver()
   await page.getByRole('navigation', { name: 'Alerts' }).getByRole('link', { name: 'Channels' }).click()

@@ -4,7 +4,7 @@ import { SelectionBar } from '../../components/selection-bar.tsx'
 import { holds, organizations, type Scope } from '../../state/session.ts'
 import { goTo } from '../../state/url.ts'
 import { type BulkSelection, targetParams } from './bulk.ts'
-import { BulkChange, type BulkChangeKind, isBulkChange } from './bulk-changes.tsx'
+import { BulkChange, type BulkChangeKind } from './bulk-changes.tsx'
 import { BulkApply, BulkDiagnostics, BulkGroup, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
 import css from './devices.module.css'
 
@@ -19,21 +19,37 @@ type BulkBarProps = {
   onChanged: () => void
 }
 
-type Open = 'tags' | 'reboot' | 'apply' | 'group' | 'diagnostics' | BulkChangeKind | null
+type BulkAction = 'tags' | 'reboot' | 'apply' | 'group' | 'diagnostics' | BulkChangeKind
+
+/** An action whose dialog is open, with the devices that were chosen for it. */
+type Opened = { action: BulkAction; selection: BulkSelection; organizationId: string }
 
 /** What can be done with the chosen devices, or with all that match the filter. */
 export function BulkBar(props: BulkBarProps) {
-  const { selection, matching, shown, onAll, onClear, onExport, onChanged } = props
-  const [open, setOpen] = useState<Open>(null)
+  const { selection, onChanged } = props
+  const [opened, setOpened] = useState<Opened | null>(null)
+  const { size, organizationId } = selection
+  const open = (action: BulkAction) => organizationId && setOpened({ action, selection, organizationId })
+  // The dialog also shows what was done with devices that have left the list since then.
+  return (
+    <>
+      {size === 0 ? null : <ChosenDevices {...props} onOpen={open} />}
+      {opened ? <BulkDialog opened={opened} onClose={() => setOpened(null)} onChanged={onChanged} /> : null}
+    </>
+  )
+}
+
+const tools = [
+  ['tags', 'Change tags'],
+  ['reboot', 'Reboot'],
+  ['apply', 'Apply profile'],
+] as const
+
+type ChosenDevicesProps = Omit<BulkBarProps, 'onChanged'> & { onOpen: (action: BulkAction) => void }
+
+function ChosenDevices({ selection, matching, shown, onAll, onClear, onExport, onOpen }: ChosenDevicesProps) {
   const { size, isAll, organizationId } = selection
-  if (size === 0) return null
-  const close = () => setOpen(null)
-  const dialog = organizationId === undefined ? undefined : { selection, organizationId, onClose: close }
-  const tools = [
-    ['tags', 'Change tags'],
-    ['reboot', 'Reboot'],
-    ['apply', 'Apply profile'],
-  ] as const
+  const isOneOrganization = organizationId !== undefined
   return (
     <SelectionBar noun="devices" size={size} isAll={isAll}>
       {!isAll && size === shown && matching !== undefined && matching > shown ? (
@@ -42,40 +58,52 @@ export function BulkBar(props: BulkBarProps) {
         </button>
       ) : null}
       <span class="grow" />
-      {tools.map(([what, label]) => (
-        <button key={what} type="button" class="button small" disabled={!dialog} onClick={() => setOpen(what)}>
+      {tools.map(([action, label]) => (
+        <button
+          key={action}
+          type="button"
+          class="button small"
+          disabled={!isOneOrganization}
+          onClick={() => onOpen(action)}
+        >
           {label}
         </button>
       ))}
       <button
         type="button"
         class="button small"
-        disabled={!dialog}
+        disabled={!isOneOrganization}
         onClick={() =>
           goTo('jobs', { org: organizationId ?? '', new: 'firmware_update', ...targetParams(selection) }, [])
         }
       >
         Update firmware
       </button>
-      {organizationId === undefined ? null : <MoreActions org={organizationId} onChoose={setOpen} />}
+      {isOneOrganization ? <MoreActions org={organizationId} onChoose={onOpen} /> : null}
       <button type="button" class="button small" onClick={onExport}>
         Export selected
       </button>
       <button type="button" class="button quiet small" onClick={onClear}>
         Clear selection
       </button>
-      {dialog ? null : <p class="label">Choose devices of one organization to change them together.</p>}
-      {open === 'tags' && dialog ? <BulkTags {...dialog} onChanged={onChanged} /> : null}
-      {open === 'reboot' && dialog ? <BulkReboot {...dialog} /> : null}
-      {open === 'apply' && dialog ? <BulkApply {...dialog} /> : null}
-      {open === 'diagnostics' && dialog ? <BulkDiagnostics {...dialog} /> : null}
-      {open === 'group' && dialog ? <BulkGroup {...dialog} /> : null}
-      {isBulkChange(open) && dialog ? <BulkChange kind={open} {...dialog} onChanged={onChanged} /> : null}
+      {isOneOrganization ? null : <p class="label">Choose devices of one organization to change them together.</p>}
     </SelectionBar>
   )
 }
 
-const more: readonly [what: Exclude<Open, null>, label: string, scope: Scope][] = [
+type BulkDialogProps = { opened: Opened; onClose: () => void; onChanged: () => void }
+
+function BulkDialog({ opened: { action, selection, organizationId }, onClose, onChanged }: BulkDialogProps) {
+  const dialog = { selection, organizationId, onClose }
+  if (action === 'tags') return <BulkTags {...dialog} onChanged={onChanged} />
+  if (action === 'reboot') return <BulkReboot {...dialog} />
+  if (action === 'apply') return <BulkApply {...dialog} />
+  if (action === 'diagnostics') return <BulkDiagnostics {...dialog} />
+  if (action === 'group') return <BulkGroup {...dialog} />
+  return <BulkChange kind={action} {...dialog} onChanged={onChanged} />
+}
+
+const more: readonly [what: BulkAction, label: string, scope: Scope][] = [
   ['group', 'Add to a group', 'group:write'],
   ['diagnostics', 'Collect diagnostics', 'job:create'],
   ['disable', 'Disable', 'device:update'],
@@ -85,7 +113,7 @@ const more: readonly [what: Exclude<Open, null>, label: string, scope: Scope][] 
 ]
 
 /** The actions that are needed less often, of those that the caller may do. */
-function MoreActions({ org, onChoose }: { org: string; onChoose: (what: Open) => void }) {
+function MoreActions({ org, onChoose }: { org: string; onChoose: (what: BulkAction) => void }) {
   const hasOthers = (organizations.value?.length ?? 0) > 1
   const offered = more.filter(([what, , scope]) => holds(org, scope) && (what !== 'transfer' || hasOthers))
   if (offered.length === 0) return null

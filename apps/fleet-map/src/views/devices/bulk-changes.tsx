@@ -30,8 +30,6 @@ const changes = {
 
 export type BulkChangeKind = keyof typeof changes
 
-export const isBulkChange = (kind: string | null): kind is BulkChangeKind => kind !== null && kind in changes
-
 type BulkChangeProps = {
   kind: BulkChangeKind
   selection: BulkSelection
