@@ -103,7 +103,7 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
         ]
         await post('/telemetry', { samples }, token)
       }
-      const weak = () => product().call<{ items: [] }>('GET', '/devices?signal=poor,none', undefined, key)
+      const weak = () => product().call<{ items: [] }>('GET', '/devices?signal=poor&signal=none', undefined, key)
       await expect.poll(async () => (await weak()).items.length).toBe(2)
       const page = await open('#/overview', key)
       await openView(page, 'Devices')

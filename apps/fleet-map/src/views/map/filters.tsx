@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { all, get } from '../../api/client.ts'
 import { count, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -37,6 +37,9 @@ export function Filters({ overview, found, places = 0, box, onHit }: FiltersProp
   const [open, setOpen] = useState(false)
   const { params } = place.value
   const org = homeOrganizationId.value
+  // On a phone, open filters cover what the reader opened from them.
+  const opened = [params.device, params.panel, params.place, params.cell].join()
+  useEffect(() => setOpen(false), [opened])
   return (
     <aside class={`${css.mapFilters} floating`} data-open={open} aria-label="Filters">
       <div class={css.mapFiltersHead}>
