@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import type { ReaderOptions } from './reader.ts'
 
 /** The two screens on which an operator must be able to do every task. */
-export const desk = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } satisfies ReaderOptions
+const desk = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } satisfies ReaderOptions
 export const phone = {
   viewport: { width: 390, height: 844 },
   colorScheme: 'dark',
