@@ -36,6 +36,8 @@ export async function askForStoredTimes(
   for (const { batch, samples } of reports) {
     const { seen } = states.of(batch.deviceId)
     for (const { kind, tsMs, sample } of samples) {
+      // As most samples are.
+      if (tsMs > seen[kind].newestMs) continue
       if (sight(seen[kind], tsMs, sampleSource(kind, sample), generation) !== 'unsure') continue
       const key = keyOf(batch.deviceId, kind)
       let question = questions.get(key)

@@ -5,7 +5,7 @@ import { createRowBatch, fates } from './row-batch.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-const origin = { deviceId: 'd', organizationId: 'o', receivedAtMs: 0 }
+const origin = { deviceId: 'd', organizationId: 'o', receivedAtMs: 1 }
 
 /** Adds 3,000 rows ten times a second for some seconds. Returns the seconds at which rows are sent. */
 async function sentAt(seconds: number, { isBehind = false, devices = 1_000 }): Promise<number[]> {

@@ -5,6 +5,7 @@ import {
   type LineBuffer,
   putChunk,
   putLineEnd,
+  putTimestamp,
   refillChunk,
   reserve,
   writtenBytes,
@@ -17,10 +18,10 @@ import {
   putRestSymbols,
   type RadioRow,
 } from './radio-row.ts'
-import { createMemberWriter } from './row-members.ts'
+import { createMemberWriter, maxFixedValueBytes } from './row-members.ts'
 import { type Table, tables } from './tables.ts'
 
-/** The origin of the rows of a report. One object for all its rows, so that it is encoded once. */
+/** The origin of the rows of a report. */
 export type RowOrigin = { deviceId: string; organizationId: string; receivedAtMs: number }
 
 /** Rows of one table, ready to send. `rowEnds` are byte offsets: strings may hold newlines, so lines cannot be split. */
@@ -39,19 +40,24 @@ export type RowEncoder = {
   take: () => EncodedRows
 }
 
-/** The origin of the last row, encoded: the rows of a report are of several tables. */
-let lastOrigin: RowOrigin | undefined
+/** The device and the organization of the last row, encoded: the rows of a report are of several tables. */
+let [lastDeviceId, lastOrganizationId] = ['', '']
 let ids = chunkOf('')
-let receivedAt = chunkOf('')
+const receivedAt = chunkOf(' received_at=')
 
-function encodeOrigin(origin: RowOrigin): void {
-  lastOrigin = origin
-  const { deviceId, organizationId, receivedAtMs } = origin
+function encodeIds({ deviceId, organizationId }: RowOrigin): void {
+  lastDeviceId = deviceId
+  lastOrganizationId = organizationId
   ids = refillChunk(ids, `,device_id=${escapeSymbol(deviceId)},org_id=${escapeSymbol(organizationId)}`)
-  receivedAt = refillChunk(receivedAt, ` received_at=${receivedAtMs}000t`)
 }
 
-const putReceivedAt = (line: LineBuffer): void => putChunk(line, receivedAt)
+/** When the report of the row that is written was received. */
+let receivedAtMs = 0
+
+function putReceivedAt(line: LineBuffer): void {
+  putChunk(line, receivedAt)
+  putTimestamp(line, receivedAtMs)
+}
 
 /**
  * Encodes rows of one table as InfluxDB line protocol in QuestDB's version 2 (binary doubles, microsecond times), byte
@@ -64,8 +70,9 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
   const name = chunkOf(table.name)
 
   const startLine = (origin: RowOrigin, bytes: number) => {
-    if (origin !== lastOrigin) encodeOrigin(origin)
-    reserve(buffer, name.length + ids.length + receivedAt.length + bytes)
+    if (origin.deviceId !== lastDeviceId || origin.organizationId !== lastOrganizationId) encodeIds(origin)
+    receivedAtMs = origin.receivedAtMs
+    reserve(buffer, name.length + ids.length + receivedAt.length + maxFixedValueBytes + bytes)
     putChunk(buffer, name)
     putChunk(buffer, ids)
   }
