@@ -172,8 +172,6 @@ test('opens a device from the map with signal, charts, and a time slider for its
   const canvas = page.getByRole('region', { name: /^Map,/ })
   // The truck moves while the page loads, so click its newest position until its panel opens.
   await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { interval: 300 }).toBe(true)
-  // Beside a device, the filters are folded, so that the map keeps its width.
-  await page.getByRole('button', { name: 'Show filters' }).click()
   await page.getByRole('button', { name: 'RSRP' }).click()
   await seesMap()
 
@@ -821,6 +819,7 @@ test('filters the fleet, and keeps filters and the selected device after a reloa
   const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
   await seesMap()
+  // Beside a device, the filters are folded, so that the map keeps its width, but not those of a search.
   await page.getByRole('button', { name: 'Show filters' }).click()
   await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
   await expect.poll(() => shownCount(page), allReport).toBe('140')
@@ -831,7 +830,6 @@ test('filters the fleet, and keeps filters and the selected device after a reloa
   await page.reload()
   await expect.poll(() => shownCount(page)).toBe('9')
   await page.getByRole('heading', { name: truck?.name ?? '', exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Show filters' }).click()
   expect(await page.getByRole('button', { name: 'SINR' }).getAttribute('aria-pressed')).toBe('true')
   expect(parameters(page).get('q')).toBe('truck 00')
 })

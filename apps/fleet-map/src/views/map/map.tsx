@@ -122,7 +122,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         onFinish={finishRoute}
         onReady={camera.onReady}
       />
-      <div class={css.mapChrome} data-device={Boolean(here.deviceId)} ref={chrome}>
+      <div class={css.mapChrome} data-folds-filters={here.deviceId !== null && here.nameContains === ''} ref={chrome}>
         <Filters {...{ overview, found }} places={places.count} box={() => camera.viewport?.bounds} onHit={seek} />
         {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (
           <NoDevices isFiltered={isFilteredBy(here)} />
