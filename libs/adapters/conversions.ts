@@ -102,3 +102,18 @@ export function words(ours: Readonly<Record<string, string | null>>): Conversion
 
 /** A conversion of an object or a list that is specific to one maker. */
 export const derived = (description: string, read: (value: unknown) => unknown): Conversion => ({ description, read })
+
+/** Registration by the states of `+CREG` (3GPP TS 27.007). */
+export const registrationStates = {
+  0: 'not_registered',
+  1: 'home',
+  2: 'searching',
+  3: 'denied',
+  4: 'unknown',
+  5: 'roaming',
+  6: 'home',
+  7: 'roaming',
+  8: 'emergency_only',
+  9: 'home',
+  10: 'roaming',
+}

@@ -1,4 +1,14 @@
-import { derived, digits, hexDigits, modemName, nonZero, number, text, words } from '../conversions.ts'
+import {
+  derived,
+  digits,
+  hexDigits,
+  modemName,
+  nonZero,
+  number,
+  registrationStates,
+  text,
+  words,
+} from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 import { simPlmn } from '../plmn.ts'
 import { epochMs } from '../times.ts'
@@ -28,20 +38,7 @@ export const flexApiTable: MakerTable = {
     {
       from: 'modem1.reg_status',
       to: ['connection.registration'],
-      // The states of `+CREG` (3GPP TS 27.007).
-      as: words({
-        0: 'not_registered',
-        1: 'home',
-        2: 'searching',
-        3: 'denied',
-        4: 'unknown',
-        5: 'roaming',
-        6: 'home',
-        7: 'roaming',
-        8: 'emergency_only',
-        9: 'home',
-        10: 'roaming',
-      }),
+      as: words(registrationStates),
     },
     { from: 'modem1.operator', to: ['cellular.plmn', 'connection.plmn'], as: digits },
     {

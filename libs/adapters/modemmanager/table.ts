@@ -1,4 +1,4 @@
-import { derived, digits, hexArea, hexDigits, number, text, words } from '../conversions.ts'
+import { derived, digits, hexArea, hexDigits, number, registrationStates, text, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 import { ratOfSignal } from '../openwisp/derived.ts'
 import { modemIndex, newestTechnology, plmnOfLocation } from './derived.ts'
@@ -59,17 +59,7 @@ export const modemManagerTable: MakerTable = {
         'roaming-csfb-not-preferred': 'roaming',
         'attached-rlos': 'emergency_only',
         // The same states as numbers, as its D-Bus property has them.
-        0: 'not_registered',
-        1: 'home',
-        2: 'searching',
-        3: 'denied',
-        4: 'unknown',
-        5: 'roaming',
-        6: 'home',
-        7: 'roaming',
-        8: 'emergency_only',
-        9: 'home',
-        10: 'roaming',
+        ...registrationStates,
         11: 'emergency_only',
       }),
     },

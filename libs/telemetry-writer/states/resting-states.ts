@@ -1,4 +1,5 @@
 import { createByteStore } from '#core/byte-store'
+import { kinds } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
 import { createDeviceState, type DeviceState } from './device-state.ts'
 import { packState, unpackState } from './packed-states.ts'
@@ -49,7 +50,15 @@ const rewriteBatch = 2_000
 const rewriteEveryMs = 200
 /** Objects of states that were packed, for the next ones: more than a group of reports needs, without those that grew large. */
 const mostSpare = 512
-const mostSpareFixes = 4_096
+/** 96 KiB. */
+const mostSpareNumbers = 12_288
+
+/** The numbers for which a state has memory, apart from the outline of its dwell, which is limited. */
+function capacityOf({ seen, track }: DeviceState): number {
+  let numbers = track.alignment.fixes.numbers.length
+  for (const kind of kinds) numbers += seen[kind].current.numbers.length + seen[kind].previous.numbers.length
+  return numbers
+}
 
 /** What a state takes in the file beside its packed bytes: its device, and what `KeptState` tells. */
 const factBytes = 66
@@ -156,7 +165,7 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
       const resting = { deviceId, position, usedAtMs, settleDueMs, packed: bytes }
       place(resting, packedAtMs)
       kept?.file.add({ kind: 'put', state: resting })
-      if (spare.length < mostSpare && state.track.alignment.fixes.numbers.length <= mostSpareFixes) spare.push(state)
+      if (spare.length < mostSpare && capacityOf(state) <= mostSpareNumbers) spare.push(state)
       return true
     },
     take(deviceId) {

@@ -175,7 +175,7 @@ function takeSamples<Row extends RadioFacts>(
 function areNew(rows: readonly RadioFacts[], last: RadioFacts | undefined): boolean {
   let before = last
   for (const row of rows) {
-    if (before !== undefined && row.tsMs <= before.tsMs) return false
+    if (before !== undefined && byTimeAndModem(before, row) >= 0) return false
     before = row
   }
   return true

@@ -17,6 +17,8 @@ export const connectedWithinMs = 15 * 60_000
  * a connection without a name says nothing about them: it can be a wired uplink.
  */
 export function activeModem<Modem extends ModemReports>(modems: readonly Modem[], nowMs: number): Modem | undefined {
+  // As most devices have: no time is spent on them in lists of a whole fleet.
+  if (modems.length < 2) return modems[0]
   const sinceMs = nowMs - connectedWithinMs
   const isAlone = modems.every(({ modem }) => modem === null)
   const servedSince = (ms: number) =>
