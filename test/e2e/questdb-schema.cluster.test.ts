@@ -33,7 +33,10 @@ test('only a view whose query changed is rebuilt, with those that depend on it',
     const altering = withStatementsIn(altered, 'ALTER', questdb)
     await applySchema(altering, { ttlDays: 30 })
     expect(altered).toEqual([])
-    for (const _ of [1, 2]) await applySchema(altering, { ttlDays: 7 })
+    for (const _ of [1, 2]) {
+      await applySchema(altering, { ttlDays: 7 })
+      await expectRetention(questdb, 7)
+    }
     expect(altered).toEqual(Object.keys(tables).map((table) => `ALTER TABLE ${table} SET TTL 7 DAYS`))
     await applySchema(altering, { ttlDays: 30 })
     const dropped: string[] = []
@@ -221,6 +224,20 @@ const withStatementsIn = (statements: string[], word: string, questdb: QuestdbSq
     return questdb.query(text, ...rest)
   },
 })
+
+/** QuestDB applies a changed retention to a table later, like its rows, and returns the earlier one until then. */
+async function expectRetention(questdb: QuestdbSql, days: number): Promise<void> {
+  for (const table of Object.keys(tables)) await applied(questdb, table)
+  await vi.waitFor(async () => {
+    const rows = await questdb.query<{ name: string; ttlValue: number; ttlUnit: string }>(
+      'SELECT table_name name, ttlValue, ttlUnit FROM tables()',
+    )
+    const known = rows
+      .filter(({ name }) => name in tables)
+      .map((row) => row.ttlValue * (row.ttlUnit === 'WEEK' ? 7 : 1))
+    expect(known).toEqual(Object.keys(tables).map(() => days))
+  }, 20_000)
+}
 
 /** A view that was refreshed rarely is refreshed each minute again when its refreshes are short. */
 async function expectPacedViews(questdb: QuestdbSql): Promise<void> {
