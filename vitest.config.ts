@@ -21,6 +21,8 @@ export default defineConfig({
   test: {
     reporters: ['default', summaryReporter(), unfinishedReporter()],
     pool: 'forks',
+    // Node imports the modules itself: without a transform and a registry of its own, a run takes a tenth less CPU.
+    experimental: { viteModuleRunner: false },
     // Most files wait for timers and processes most of the time, so there are more workers than two cores.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

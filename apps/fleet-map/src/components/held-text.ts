@@ -1,6 +1,6 @@
 import type { Job, JobDelivery } from '../api/schemas.ts'
 import { moment } from './format.ts'
-import { qualityLabel } from './labels.tsx'
+import { qualityLabel } from './label-text.ts'
 
 export type HeldReason = NonNullable<Job['heldBecause']>
 

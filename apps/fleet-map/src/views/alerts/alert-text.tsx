@@ -1,6 +1,6 @@
 import type { Alert, AlertState, Condition, JobStatus } from '../../api/schemas.ts'
 import { count, duration, measured, moment } from '../../components/format.ts'
-import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { jobLook, kindLabel } from '../../components/label-text.ts'
 import { numberOf, textOf } from '../../state/history.ts'
 import { linkTo } from '../../state/url.ts'
 

@@ -1,7 +1,7 @@
 import { nearText } from '#client/near'
 import { get } from '../../api/client.ts'
 import { ago, duration, measured, moment } from '../../components/format.ts'
-import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { jobLook, kindLabel } from '../../components/label-text.ts'
 import { useResource } from '../../components/resource.ts'
 import { numberOf, type TimeRange, textOf } from '../../state/history.ts'
 import { linkTo } from '../../state/url.ts'

@@ -1,7 +1,7 @@
 import type { DeviceEvent, DeviceStatus, JobStatus } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
 import { count, duration, timeOfDay } from '../../components/format.ts'
-import { jobLook, kindLabel, statusLabel } from '../../components/labels.tsx'
+import { jobLook, kindLabel, statusLabel } from '../../components/label-text.ts'
 import { numberOf, textOf } from '../../state/history.ts'
 
 export type EventKind = DeviceEvent['kind']

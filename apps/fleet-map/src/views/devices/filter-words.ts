@@ -1,6 +1,6 @@
 import type { ConfigState, DeviceStatus, Quality } from '../../api/schemas.ts'
 import { dataSize, duration } from '../../components/format.ts'
-import { configStateLabel, qualityLabel, statusLabel } from '../../components/labels.tsx'
+import { configStateLabel, qualityLabel, statusLabel } from '../../components/label-text.ts'
 import { type FilterParam, filtersInAddress } from './list-filter.ts'
 
 const badSignal = 'poor,none'

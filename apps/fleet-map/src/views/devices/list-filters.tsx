@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
-import { configStateLabel, deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { configStateLabel, deviceStatuses, statusLabel } from '../../components/label-text.ts'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { canReadFleet, canReadTelemetry, homeOrganizationId } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'

@@ -1,6 +1,6 @@
 import type { JobBatchSummary } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
-import { jobLook, jobStatuses } from '../../components/labels.tsx'
+import { jobLook, jobStatuses } from '../../components/label-text.ts'
 import css from './jobs.module.css'
 
 /** Shows the job counts by state, as a bar and as text. */

@@ -2,7 +2,7 @@ import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/sch
 import { actorText } from '../../components/actor.ts'
 import { count, duration, moment, plural } from '../../components/format.ts'
 import { type HeldReason, heldText } from '../../components/held-text.ts'
-import { batchLabel, configStateLabel } from '../../components/labels.tsx'
+import { batchLabel, configStateLabel } from '../../components/label-text.ts'
 
 const pauseWords = {
   operator: 'Paused',

@@ -1,5 +1,5 @@
 import type { JobDelivery } from '../../api/schemas.ts'
-import { qualityLabel } from '../../components/labels.tsx'
+import { qualityLabel } from '../../components/label-text.ts'
 
 type When = JobDelivery['when']
 type MinQuality = JobDelivery['minQuality']

@@ -1,5 +1,5 @@
 import type { Quality } from '../../api/schemas.ts'
-import { qualityLabel } from '../../components/labels.tsx'
+import { qualityLabel } from '../../components/label-text.ts'
 import type { CoverageMetric } from '../../map/surface.ts'
 import { serviceBounds, type Thresholds } from '../../state/coverage.ts'
 import css from './map.module.css'

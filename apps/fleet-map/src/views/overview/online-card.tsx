@@ -1,6 +1,6 @@
 import type { DeviceCounts, DeviceStatus } from '../../api/schemas.ts'
 import { count } from '../../components/format.ts'
-import { deviceStatuses, statusColor, statusLabel } from '../../components/labels.tsx'
+import { deviceStatuses, statusColor, statusLabel } from '../../components/label-text.ts'
 import type { Resource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 import { Card } from './card.tsx'

@@ -1,4 +1,4 @@
-import { qualityLabel } from '../../components/labels.tsx'
+import { qualityLabel } from '../../components/label-text.ts'
 import css from './overview.module.css'
 import { type ByQuality, percent, qualityOrder, shares } from './signal-shares.ts'
 

@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../../api/schemas.ts'
-import { kindLabel } from '../../components/labels.tsx'
-import { type Role, roleLabel } from './role-field.tsx'
+import { kindLabel } from '../../components/label-text.ts'
+import { type Role, roleLabel } from './role-text.ts'
 
 /**
  * What each action means, as the words between who did it and the name of the object: "Ada deleted the alert rule Offline". In the

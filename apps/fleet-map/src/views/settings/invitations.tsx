@@ -5,7 +5,7 @@ import { ago, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import type { ListPages } from '../../components/pages.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { roleLabel } from './role-field.tsx'
+import { roleLabel } from './role-text.ts'
 import css from './settings.module.css'
 
 /** A new invitation. `url`: its link, if the service does not send it. */

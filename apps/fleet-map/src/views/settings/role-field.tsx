@@ -1,8 +1,4 @@
-import type { ApiKey } from '../../api/schemas.ts'
-
-export type Role = NonNullable<ApiKey['role']>
-
-export const roleLabel: Record<Role, string> = { viewer: 'Viewer', operator: 'Operator', admin: 'Administrator' }
+import { type Role, roleLabel } from './role-text.ts'
 
 const meaning: Record<Role, string> = {
   viewer: 'reads devices, jobs and the map',

@@ -1,5 +1,5 @@
 import { all, get } from '../../api/client.ts'
-import { kindLabel } from '../../components/labels.tsx'
+import { kindLabel } from '../../components/label-text.ts'
 import { holds, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import { shownSections } from '../settings/sections.ts'
