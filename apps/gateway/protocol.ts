@@ -7,6 +7,9 @@ export type Protocol =
   | 'routerfleet'
   | Extract<SourceName, 'cradlepoint' | 'gpsd' | 'inhand' | 'modemmanager' | 'nmea' | 'teltonika'>
 
+/** The protocols of positions, of which each line can be a part of one. */
+export type PositionProtocol = Extract<Protocol, 'cradlepoint' | 'gpsd' | 'nmea'>
+
 export const protocols: readonly Protocol[] = [
   'routerfleet',
   'cradlepoint',

@@ -72,6 +72,20 @@ const at = (day: number, hours: number, minutes = 0, seconds = 0) => Date.UTC(20
 describe('dates of an nmea upload', () => {
   const timesOf = (lines: string[]) => read('nmea', lines.join('\n')).samples.map(({ ts }: { ts?: number }) => ts)
 
+  test('one time of day on several days: each sentence is of the date that follows it', () => {
+    const days = [2, 3, 4].flatMap((day) => [ggaOf('100000'), rmcOf('100000', `0${day}0526`, 'A', 50 + day)])
+    const { samples } = read('nmea', days.join('\n'))
+    expect(samples).toMatchObject([2, 3, 4].map((day) => ({ ts: at(day, 10), satellites: 8, headingDeg: 45 })))
+  })
+
+  test('a moment without a fix keeps its own date', () => {
+    const lines = [rmcOf('100000', '020526'), rmcOf('110000', '020526', 'V'), rmcOf('120000', '010180', 'V')]
+    const { samples } = read('nmea', lines.join('\n'))
+    expect(samples).toMatchObject([{ ts: at(2, 10) }, { ts: at(2, 11), fix: 'none' }, { fix: 'none' }])
+    expect(samples[1]).not.toHaveProperty('fixTs')
+    expect(samples[2]).not.toHaveProperty('ts')
+  })
+
   test.each<[string, string[], (number | undefined)[]]>([
     [
       'each RMC has its own',

@@ -4,6 +4,7 @@ import { type Delivered, outcomeOf } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Message } from './broker.ts'
+import { createLineCollections } from './line-collections.ts'
 import type { RateLines } from './rate-lines.ts'
 import { reasonCodeOf, unspecified } from './reason-codes.ts'
 import { createReceipts } from './receipts.ts'
@@ -29,7 +30,8 @@ type Parts = {
 export function createTelemetryTopics({ rules, service, rateLines, metrics, nowMs, onAnswered }: Parts) {
   const compiled = rules.map((rule) => ({ rule, matches: compileTopic(rule) }))
   const receivedAt = createReceipts(nowMs)
-  const collections = createValueCollections(nowMs)
+  const values = createValueCollections(nowMs)
+  const lines = createLineCollections(nowMs)
 
   async function report(
     { device }: { device: DeviceIdentity },
@@ -47,7 +49,7 @@ export function createTelemetryTopics({ rules, service, rateLines, metrics, nowM
         signal,
       })
     const { topic, payload, isRepeated } = message
-    const together = collections.deliver(device, rule, message, body, send)
+    const together = values.deliver(device, rule, message, body, send) ?? lines.deliver(device, rule, body, send)
     const delivered = await (together ?? send(body, receivedAt(topic, payload, isRepeated)))
     const { outcome, reason } = outcomeOf(delivered)
     metrics.count('mqtt', protocol, outcome, reason)

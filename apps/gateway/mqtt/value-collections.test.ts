@@ -1,7 +1,14 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { DeviceIdentity } from '#device-edge/gateway'
 import type { TopicRule } from './topic-rules.ts'
 import { createValueCollections } from './value-collections.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const device: DeviceIdentity = { kind: 'serial', value: 'SN-1' }
 const ofModems: TopicRule = { pattern: 'modemmanager/{serial}/+', protocol: 'modemmanager' }
@@ -14,6 +21,7 @@ type Sent = { level?: string; modem: object; afterMs?: number; isRepeated?: bool
 /** Returns the last report of each time of receipt, as modem and its members. */
 async function reported(messages: Sent[]): Promise<unknown[]> {
   let nowMs = 1_000
+  const deliveries: unknown[] = []
   const collections = createValueCollections(() => nowMs)
   const reports: { atMs: number; modem: Record<string, unknown> }[] = []
   for (const { level = 'all', modem, afterMs = 0, isRepeated = false, rule = ofModems } of messages) {
@@ -24,8 +32,12 @@ async function reported(messages: Sent[]): Promise<unknown[]> {
       reports.push({ atMs, modem: JSON.parse(sent.toString()).modem })
       return undefined
     }
-    await collections.deliver(device, rule, { ...message, responseTopic: undefined, isRetained: false }, body, report)
+    const sent = { ...message, responseTopic: undefined, isRetained: false }
+    deliveries.push(collections.deliver(device, rule, sent, body, report))
+    await vi.advanceTimersByTimeAsync(0)
   }
+  await vi.runAllTimersAsync()
+  await Promise.all(deliveries)
   const last = new Map(reports.map(({ atMs, modem }) => [`${atMs} ${modem['dbus-path']}`, { atMs, ...modem }]))
   return [...last.values()]
 }
@@ -70,6 +82,19 @@ test.each<[string, Sent[], object[]]>([
     [
       { atMs: 1_000, 'dbus-path': '0', generic, ...signal(-90) },
       { atMs: 61_000, 'dbus-path': '1', generic },
+    ],
+  ],
+  [
+    'parts before the first that names the modem are of it',
+    [
+      { modem: signal(-90) },
+      { modem: { generic }, afterMs: 500 },
+      { modem: state(2), afterMs: 500 },
+      { modem: state(1) },
+    ],
+    [
+      { atMs: 1_000, 'dbus-path': '2', generic, ...signal(-90) },
+      { atMs: 2_000, 'dbus-path': '1', generic },
     ],
   ],
   [

@@ -6,6 +6,7 @@ import { maxReportBytes } from '#device-edge/contract'
 import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
 import type { Delivered } from '../delivery.ts'
 import type { Message } from './broker.ts'
+import { createReportTurns, type ReportTurns } from './report-turns.ts'
 import type { TopicRule } from './topic-rules.ts'
 
 /** Values of one device that belong together although each comes in a message of its own. */
@@ -14,9 +15,9 @@ type Collection = {
   /** The modem that the values are of. Undefined if the device has named none. */
   modem: string | undefined
   merged: Record<string, unknown>
-  /** The report on its way, and one that has not begun, which will have all values. */
-  current: Promise<Delivered | undefined> | undefined
-  next: Promise<Delivered | undefined> | undefined
+  turns: ReportTurns
+  /** Set while the values wait for the name of their modem. */
+  waiting: { until: Promise<void>; end: () => void } | undefined
 }
 
 type Report = (body: Buffer, receivedAtMs: number) => Promise<Delivered | undefined>
@@ -44,21 +45,35 @@ const knownForMs = 60 * 60_000
 /**
  * Joins publishers of one value a message. Each message is reported at once, with all values of its collection and the time of
  * the first one: the service stores one row, which each report replaces by a fuller one. So no message waits for its
- * acknowledgement, which would stop a broker that sends few messages at a time.
+ * acknowledgement, which would stop a broker that sends few messages at a time. Only the first parts of `mmcli` of a device wait
+ * for one that names the modem: a row without a name would be another modem.
  */
 export function createValueCollections(nowMs: () => number): ValueCollections {
   const open = new LRUCache<string, Collection>({ max: maxKnown })
-  /** The modem that each device has named last. */
+  /** The modem that each device has named last; '' if it has named none within two seconds. */
   const lastModems = new LRUCache<string, string>({ max: maxKnown, ttl: knownForMs, ttlResolution: 1_000 })
   const byMessage = new LRUCache<string, Collection>({ max: maxKnown, ttl: knownForMs, ttlResolution: 1_000 })
 
-  function collectionOf(owner: string, modem: string | undefined, message: string, isRepeated: boolean): Collection {
-    const known = isRepeated ? byMessage.get(message) : undefined
-    if (known) return known
+  const isFresh = (collection: Collection | undefined): collection is Collection =>
+    collection !== undefined && nowMs() - collection.openedAtMs < collectMs
+
+  function collectionOf(owner: string, named: string | undefined, rule: TopicRule): Collection {
+    const modem = named ?? lastModems.get(owner)
     const key = `${owner} ${modem ?? ''}`
     const last = open.get(key)
-    if (last && nowMs() - last.openedAtMs < collectMs) return last
-    const collection: Collection = { openedAtMs: nowMs(), modem, merged: {}, current: undefined, next: undefined }
+    if (isFresh(last)) return last
+    const nameless = open.get(`${owner} `)
+    if (named !== undefined && isFresh(nameless) && nameless.waiting) {
+      open.delete(`${owner} `)
+      open.set(key, nameless)
+      nameless.modem = named
+      nameless.waiting.end()
+      return nameless
+    }
+    const waits = rule.protocol === 'modemmanager' && modem === undefined
+    const waiting = waits ? waitForName(() => lastModems.set(owner, lastModems.get(owner) ?? '')) : undefined
+    const turns = createReportTurns()
+    const collection = { openedAtMs: nowMs(), modem: modem || undefined, merged: {}, turns, waiting }
     open.set(key, collection)
     return collection
   }
@@ -70,15 +85,32 @@ export function createValueCollections(nowMs: () => number): ValueCollections {
       const key = hash('sha1', `${topic}\n${hash('sha1', payload)}`, 'base64')
       const owner = `${rule.protocol} ${identityHeader(device)}`
       const modem = modemOf(rule, topic, values)
+      const collection = (isRepeated ? byMessage.get(key) : undefined) ?? collectionOf(owner, modem, rule)
       if (modem !== undefined) lastModems.set(owner, modem)
-      const collection = collectionOf(owner, modem ?? lastModems.get(owner), key, isRepeated)
       const merged = mergeRecords(collection.merged, withModem(values, collection.modem))
       if (Buffer.byteLength(JSON.stringify(merged)) > maxReportBytes) return undefined
       collection.merged = merged
       byMessage.set(key, collection)
-      return reportAll(collection, report)
+      return collection.turns(async () => {
+        await collection.waiting?.until
+        return report(Buffer.from(JSON.stringify(collection.merged)), collection.openedAtMs)
+      })
     },
   }
+}
+
+/** Waits until `end` is called, or two seconds have passed: then it calls `onTimeout`. */
+function waitForName(onTimeout: () => void): { until: Promise<void>; end: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(() => {
+    onTimeout()
+    resolve()
+  }, collectMs).unref()
+  const end = () => {
+    clearTimeout(timer)
+    resolve()
+  }
+  return { until: promise, end }
 }
 
 const isCollected = ({ protocol, parameter }: TopicRule) => parameter === true || protocol === 'modemmanager'
@@ -105,15 +137,3 @@ const withModem = (values: Record<string, unknown>, index: string | undefined): 
   index === undefined || !isRecord(values.modem)
     ? values
     : { ...values, modem: { ...values.modem, 'dbus-path': index } }
-
-/** Reports one after another: an earlier report must not replace a fuller one. */
-function reportAll(collection: Collection, report: Report): Promise<Delivered | undefined> {
-  if (collection.next) return collection.next
-  const before = collection.current?.catch(() => undefined) ?? Promise.resolve()
-  collection.next = before.then(() => {
-    collection.current = collection.next
-    collection.next = undefined
-    return report(Buffer.from(JSON.stringify(collection.merged)), collection.openedAtMs)
-  })
-  return collection.next
-}

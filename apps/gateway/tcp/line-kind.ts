@@ -1,14 +1,11 @@
 import { type DeviceIdentity, normalizeIdentity } from '#device-edge/gateway'
-import type { Protocol } from '../protocol.ts'
+import type { PositionProtocol } from '../protocol.ts'
 
 /** What a line of a receiver is. `other`: it is of the protocol, but has no position. `device`: the line names the device, alone or beside a position. */
 export type LineKind =
   | { is: 'identity'; device: DeviceIdentity }
   | { is: 'position'; protocol: PositionProtocol; device?: DeviceIdentity }
   | { is: 'other' | 'unknown' }
-
-/** The protocols of positions over TCP. */
-export type PositionProtocol = Extract<Protocol, 'cradlepoint' | 'gpsd' | 'nmea'>
 
 const imeiLine = /^(?:imei[:=\s]\s*)?(\d{15})$/i
 const serialLine = /^(?:serial|sn|id)[:=\s]\s*(\S{1,64})$/i

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createRecentMoments } from '../moments.ts'
 import { createPositionBatches } from './position-batches.ts'
 
 beforeEach(() => {
@@ -18,16 +19,17 @@ function sentence(text: string): string {
 }
 
 /** Collects the lines of each complete moment, as they would be sent at once. */
-function collect() {
+function collect(recentOf = createRecentMoments()) {
   const complete: string[][] = []
-  const batches = createPositionBatches(
-    () => 0,
-    () => false,
-    () => {
+  const batches = createPositionBatches({
+    recentOf,
+    nowMs: () => Date.UTC(2026, 10, 24, 10),
+    isSending: () => false,
+    onComplete() {
       complete.push(batches.first()?.lines ?? [])
       batches.shift()
     },
-  )
+  })
   return { batches, complete }
 }
 
@@ -85,4 +87,45 @@ test('devices of one connection do not end the moments of each other', () => {
   expect(complete).toEqual([])
   batches.completeAll()
   expect(complete).toEqual([cycle('100000.00'), cycle('100000.00')])
+})
+
+test('a line that comes after the next moment has begun completes its own moment again', () => {
+  const { batches, complete } = collect()
+  const [[rmc = '', vtg = '', gga = ''], [nextRmc = '', , nextGga = '']] = [cycle('100000.00'), cycle('100001.00')]
+  for (const line of [rmc, vtg, nextRmc, gga, nextGga]) batches.add('nmea', device, line)
+  batches.completeAll()
+  expect(complete).toEqual([[rmc, vtg], [nextRmc], [rmc, vtg, gga], [nextRmc, nextGga]])
+})
+
+test.each([
+  ['after a pause', false],
+  ['over a new connection', true],
+])('the rest of a moment %s completes it again', (_, isNewConnection) => {
+  const recentOf = createRecentMoments()
+  const first = collect(recentOf)
+  const [rmc = '', , gga = ''] = cycle('100000.00')
+  first.batches.add('nmea', device, rmc)
+  vi.advanceTimersByTime(2_000)
+  const second = isNewConnection ? collect(recentOf) : first
+  second.batches.add('nmea', device, gga)
+  second.batches.completeAll()
+  expect(first.complete[0]).toEqual([rmc])
+  expect(second.complete.at(-1)).toEqual([rmc, gga])
+})
+
+test('later moments of a stream have its date, also after midnight', () => {
+  const { batches, complete } = collect()
+  const gga = (time: string) => sentence(`GNGGA,${time},5000.0000,N,00800.0000,W,1,08,0.9,5,M,46.9,M,,`)
+  const lines = [sentence('GNZDA,235959.00,20,11,2026,00,00'), gga('235959.00'), gga('000000.00'), gga('000001.00')]
+  // A date that cannot be right dates nothing else.
+  const wrong = sentence('GNZDA,000002.00,06,01,1980,00,00')
+  for (const line of [...lines, wrong, gga('000003.00')]) batches.add('nmea', device, line)
+  batches.completeAll()
+  expect(complete).toEqual([
+    lines.slice(0, 2),
+    [sentence('GPZDA,235959.000,20,11,2026,,'), lines[2]],
+    [sentence('GPZDA,000000.000,21,11,2026,,'), lines[3]],
+    [wrong],
+    [sentence('GPZDA,000001.000,21,11,2026,,'), gga('000003.00')],
+  ])
 })

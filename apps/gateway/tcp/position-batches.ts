@@ -1,14 +1,16 @@
 import type { DeviceIdentity } from '#device-edge/gateway'
-import type { PositionProtocol } from './line-kind.ts'
-import { createBoundaries } from './moments.ts'
+import { createMomentStream, datedLines, type Moment, type MomentStream, type RecentOf } from '../moments.ts'
+import type { PositionProtocol } from '../protocol.ts'
 
 /** Complete moments of one device and protocol, which are sent together. */
 type Batch = { protocol: PositionProtocol; device: DeviceIdentity; lines: string[]; receivedAtMs: number }
 
-/** The lines of a device whose moment is not complete yet. */
+/** The lines of a device. `open`: its moment that is not complete yet. */
 type Stream = {
-  begins: (line: string) => boolean
-  open: Batch | undefined
+  protocol: PositionProtocol
+  device: DeviceIdentity
+  moments: MomentStream
+  open: Moment | undefined
   quiet: NodeJS.Timeout | undefined
 }
 
@@ -16,8 +18,6 @@ type Stream = {
 const quietMs = 2_000
 /** Devices of one connection whose moments are kept open. */
 const maxStreams = 4
-/** A moment of more lines is none: its receiver sends no time. */
-const maxMomentLines = 100
 const maxBatchLines = 500
 const maxBatches = 4
 
@@ -33,31 +33,35 @@ export type PositionBatches = {
   isFull(): boolean
 }
 
+type Parts = { recentOf: RecentOf; nowMs: () => number; isSending: () => boolean; onComplete: () => void }
+
 /**
  * Keeps the lines of each device together until a line of another moment comes, or no line comes for two seconds: a part of a
- * moment would be stored as a row of its own, and the next part would replace it.
+ * moment would be stored as a row of its own, and the next part would replace it. A moment of which more lines come later is
+ * complete again, with all its lines.
  */
-export function createPositionBatches(
-  nowMs: () => number,
-  isSending: () => boolean,
-  onComplete: () => void,
-): PositionBatches {
+export function createPositionBatches({ recentOf, nowMs, isSending, onComplete }: Parts): PositionBatches {
   const streams = new Map<string, Stream>()
   let batches: Batch[] = []
 
   function complete(stream: Stream): void {
     clearTimeout(stream.quiet)
-    const { open } = stream
+    const { open, protocol, device } = stream
     stream.open = undefined
     if (!open) return
     const last = batches.at(-1)
-    const isSame = last?.protocol === open.protocol && last.device.value === open.device.value
+    const isSame = last?.protocol === protocol && last.device.value === device.value
     const isOnItsWay = isSending() && batches.length === 1
     if (last && isSame && !isOnItsWay && last.lines.length < maxBatchLines) {
       last.lines.push(...open.lines)
-      last.receivedAtMs = open.receivedAtMs
-    } else batches.push(open)
+      last.receivedAtMs = Math.max(last.receivedAtMs, open.receivedAtMs)
+    } else batches.push({ protocol, device, lines: [...datedLines(open)], receivedAtMs: open.receivedAtMs })
     onComplete()
+  }
+
+  function completeLast(stream: Stream): void {
+    complete(stream)
+    stream.moments.end()
   }
 
   function streamOf(protocol: PositionProtocol, device: DeviceIdentity): Stream {
@@ -73,7 +77,8 @@ export function createPositionBatches(
       streams.delete(oldest[0])
       complete(oldest[1])
     }
-    const stream: Stream = { begins: createBoundaries(protocol), open: undefined, quiet: undefined }
+    const moments = createMomentStream(protocol, recentOf(key), nowMs)
+    const stream: Stream = { protocol, device, moments, open: undefined, quiet: undefined }
     streams.set(key, stream)
     return stream
   }
@@ -81,16 +86,16 @@ export function createPositionBatches(
   return {
     add(protocol, device, line) {
       const stream = streamOf(protocol, device)
-      if (stream.begins(line) || (stream.open?.lines.length ?? 0) >= maxMomentLines) complete(stream)
-      stream.open ??= { protocol, device, lines: [], receivedAtMs: nowMs() }
-      stream.open.lines.push(line)
+      const moment = stream.moments.add(line)
+      if (stream.open !== moment) complete(stream)
+      stream.open = moment
       clearTimeout(stream.quiet)
       // A line of Cradlepoint is complete.
       if (protocol === 'cradlepoint') complete(stream)
-      else stream.quiet = setTimeout(complete, quietMs, stream)
+      else stream.quiet = setTimeout(completeLast, quietMs, stream)
     },
     completeAll() {
-      for (const stream of streams.values()) complete(stream)
+      for (const stream of streams.values()) completeLast(stream)
     },
     first: () => batches[0],
     shift: () => {

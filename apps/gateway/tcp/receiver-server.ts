@@ -4,6 +4,7 @@ import type { Logger } from '#http/request-log'
 import type { GatewayConfig } from '../config.ts'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
+import { createRecentMoments } from '../moments.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { readReceiver } from './receiver.ts'
 
@@ -22,9 +23,10 @@ export type ReceiverServer = { connections(): number; close(): Promise<void> }
 export async function startReceiverServer(parts: Parts, port: number): Promise<ReceiverServer> {
   const { config, logger } = parts
   const receivers = new Map<Socket, Promise<void>>()
+  const recentOf = createRecentMoments()
   const server = createServer((socket) => {
     const address = socket.remoteAddress?.replace(/^::ffff:/, '') ?? ''
-    const read = readReceiver(socket, { ...parts, configured: config.NMEA_SOURCES?.get(address) })
+    const read = readReceiver(socket, { ...parts, recentOf, configured: config.NMEA_SOURCES?.get(address) })
     receivers.set(
       socket,
       read.finally(() => receivers.delete(socket)),

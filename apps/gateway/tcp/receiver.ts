@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { DeviceIdentity } from '#device-edge/gateway'
 import { type Delivery, outcomeOf } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
+import type { RecentOf } from '../moments.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { kindOf } from './line-kind.ts'
 import { createLineReader } from './lines.ts'
@@ -15,6 +16,7 @@ type ReceiverParts = {
   nowMs: () => number
   /** The device that is configured for the address of the socket. */
   configured: DeviceIdentity | undefined
+  recentOf: RecentOf
 }
 
 /** The shortest time between two reports of a connection: a receiver can have ten positions a second. */
@@ -33,14 +35,14 @@ const lastLinesMs = 10_000
  * Resolves when the connection is closed and its last lines are reported.
  */
 export async function readReceiver(socket: Socket, parts: ReceiverParts): Promise<void> {
-  const { service, delivery, metrics, nowMs } = parts
+  const { service, delivery, metrics, nowMs, recentOf } = parts
   const reader = createLineReader()
   const closed = new AbortController()
   let device = parts.configured
   let sending: Promise<void> | undefined
   let waiting: NodeJS.Timeout | undefined
   let sentAtMs = Number.NEGATIVE_INFINITY
-  const batches = createPositionBatches(nowMs, () => sending !== undefined, onComplete)
+  const batches = createPositionBatches({ recentOf, nowMs, isSending: () => sending !== undefined, onComplete })
   let unusable = 0
 
   function drop(reason: string): void {

@@ -30,7 +30,7 @@ type Moment = { positions: Position[]; satellites: Map<unknown, Fields> }
 function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Translation {
   const [set, dropped] = [createSampleSet(), createDroppedFields()]
   const rejected: AdapterRejection[] = []
-  const begins = createObjectBoundaries()
+  const boundaryOf = createObjectBoundaries()
   let moment: Moment = { positions: [], satellites: new Map() }
   const moments = [moment]
   let objects = 0
@@ -44,7 +44,7 @@ function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Tran
     }
     objects += 1
     const { class: type, device, ...members } = parsed.value
-    if (begins(line)) {
+    if (boundaryOf(line).begins) {
       moment = { positions: [], satellites: new Map() }
       moments.push(moment)
     }

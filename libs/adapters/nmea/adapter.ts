@@ -1,4 +1,5 @@
 import { type Adapter, type AdapterHead, type AdapterRejection, refuse, type Translation } from '../adapter.ts'
+import { isPlausible } from '../clock.ts'
 import { createDroppedFields } from '../dropped-fields.ts'
 import { linesOf } from '../lines.ts'
 import { compileTable } from '../mapping.ts'
@@ -44,15 +45,17 @@ function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Tran
     else moments.add(sentence.type, facts)
   }
   const times = timesOf(moments.list(), receivedAtMs)
-  for (const [index, { sentences }] of moments.list().entries()) {
+  for (const [index, { sentences, midnightMs }] of moments.list().entries()) {
     const fields = readSentences(sentences, dropped)
     const location = fields.get('location')
     if (!location || !(location.has('lat') || location.get('fix') === 'none')) continue
     location.set('source', 'gnss')
-    // A receiver without a fix may not know the time.
     const hasFix = location.get('fix') !== 'none'
-    const tsMs = hasFix ? times[index] : undefined
-    if (tsMs !== undefined) location.set('fixTs', tsMs)
+    const momentMs = times[index]
+    // A receiver without a fix may not know the time.
+    const isKnown = hasFix || (midnightMs !== undefined && isPlausible(momentMs ?? 0, receivedAtMs))
+    const tsMs = isKnown ? momentMs : undefined
+    if (hasFix && tsMs !== undefined) location.set('fixTs', tsMs)
     if (!addFields(set, fields, tsMs, dropped)) return tooManySamples
   }
   if (set.samples().length === 0 && rejected.length === 0 && dropped.total() === 0)

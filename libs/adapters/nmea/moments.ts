@@ -1,6 +1,7 @@
 import { isPlausible, rolloversUndone } from '../clock.ts'
 import { nearestDay } from '../times.ts'
 import type { SentenceFacts } from './fields.ts'
+import { withChecksum } from './sentence.ts'
 
 /** The sentences of one time of day, and the date that one of them has. */
 export type NmeaMoment = {
@@ -37,6 +38,35 @@ export function createMomentBoundaries(): (sentence: Timed) => boolean {
   }
 }
 
+/** The date of a stream, which later reports of the stream need for sentences without one. */
+export type StreamDate = {
+  /** A sentence with the date and time of the last sentence. Undefined as long as the stream has no date. */
+  sentence(): string | undefined
+  /** Call it with each sentence in order. */
+  add(facts: Pick<SentenceFacts, 'ofDayMs' | 'midnightMs'>): void
+}
+
+/** Follows the date of a stream over midnights. A date that cannot be right is not used. */
+export function createStreamDate(nowMs: () => number): StreamDate {
+  let lastMs: number | undefined
+  return {
+    sentence() {
+      const [year, month, day, time] = lastMs === undefined ? [] : new Date(lastMs).toISOString().split(/[-TZ]/)
+      return time && withChecksum(`GPZDA,${time.replaceAll(':', '')},${day},${month},${year},,`)
+    },
+    add({ ofDayMs, midnightMs }) {
+      if (ofDayMs === undefined) return
+      if (midnightMs === undefined) {
+        if (lastMs !== undefined) lastMs = nearestDay(ofDayMs, lastMs)
+        return
+      }
+      const sentMs = midnightMs + ofDayMs
+      const dateMs = rolloversUndone([sentMs], nowMs())(sentMs)
+      if (isPlausible(dateMs, nowMs())) lastMs = dateMs
+    },
+  }
+}
+
 /** Joins the sentences of an upload into moments, in the order of the upload. */
 export function createMoments(): {
   add(type: string, facts: SentenceFacts): void
@@ -44,16 +74,27 @@ export function createMoments(): {
 } {
   const begins = createMomentBoundaries()
   const moments: NmeaMoment[] = []
+  /** What the present moment has again: if another date follows with the same time of day, it is of that date. */
+  let again: NmeaMoment['sentences'] = {}
+  function next({ ofDayMs, midnightMs }: Omit<Timed, 'type'>): NmeaMoment {
+    const last = moments.at(-1)
+    const isOtherDay = midnightMs !== undefined && ofDayMs !== undefined && last?.ofDayMs === ofDayMs
+    const moment = { ofDayMs: undefined, midnightMs: undefined, sentences: isOtherDay ? again : {} }
+    moments.push(moment)
+    again = {}
+    return moment
+  }
   return {
     add(type, { fields, ...timed }) {
-      const { ofDayMs, midnightMs } = timed
-      const last = begins({ type, ...timed }) ? undefined : moments.at(-1)
-      const moment = last ?? { ofDayMs: undefined, midnightMs: undefined, sentences: {} }
-      if (!last) moments.push(moment)
+      const { ofDayMs, midnightMs, isTimed } = timed
+      const moment = (begins({ type, ...timed }) ? undefined : moments.at(-1)) ?? next(timed)
       moment.ofDayMs ??= ofDayMs
       moment.midnightMs ??= midnightMs
+      if (Object.keys(fields).length === 0) return
+      const isRepeating = Object.keys(again).length > 0 || (isTimed && moment.sentences[type] !== undefined)
+      if (isRepeating) again[type] ??= fields
       // Of several constellations, the first sentence of a type has the position.
-      if (!moment.sentences[type] && Object.keys(fields).length > 0) moment.sentences[type] = fields
+      moment.sentences[type] ??= fields
     },
     list: () => moments,
   }

@@ -24,6 +24,12 @@ export function parseSentence(received: string): Sentence | 'proprietary' | Brok
   return { type: type.toUpperCase(), fields: fields.split(',') }
 }
 
+/** Returns the sentence with its `$` and its checksum. */
+export function withChecksum(text: string): string {
+  const line = `$${text}*`
+  return line + checksumOf(line).toString(16).toUpperCase().padStart(2, '0')
+}
+
 /** Returns the exclusive or of all characters between `$` and `*`. */
 function checksumOf(line: string): number {
   let sum = 0

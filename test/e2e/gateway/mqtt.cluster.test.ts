@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { connectAsync } from 'mqtt'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { withChecksum } from '#adapters/nmea/sentence'
 import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
 import { startTestGateway, type TestGateway } from '#test/gateway'
 import { type Mosquitto, mosquittoMissing, startMosquitto } from '#test/mosquitto'
@@ -21,7 +22,7 @@ beforeAll(async () => {
   gateway = await startTestGateway(service, {
     MQTT_URL: broker.url,
     MQTT_CLIENT_ID: 'gateway-test',
-    MQTT_TOPICS: 'fleet/{imei}/modem=modemmanager',
+    MQTT_TOPICS: 'fleet/{imei}/modem=modemmanager,nmea/{serial}/+=nmea',
   })
   await gateway.untilReady()
 }, 120_000)
@@ -44,6 +45,29 @@ async function publishAtOnce(messages: [topic: string, payload: string][]): Prom
 }
 
 describe('MQTT through Mosquitto', () => {
+  test('sentences and objects of one time are one row, although each comes in a message of its own', async () => {
+    const [receiver, watched] = [await service.newRouter(), await service.newRouter()]
+    const time = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 5_000).toISOString()
+    const [day = '', ofDay = ''] = time.slice(2, 19).split('T')
+    const [hhmmss, ddmmyy] = [ofDay.replaceAll(':', ''), day.split('-').reverse().join('')]
+    const gga = withChecksum(`GNGGA,${hhmmss},4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,`)
+    const rmc = withChecksum(`GNRMC,${hhmmss},A,4807.038,N,01131.000,E,010.0,084.4,${ddmmyy},,,A`)
+    for (const [topic, payload] of [
+      [`nmea/${receiver.serial}/GGA`, gga],
+      [`nmea/${receiver.serial}/RMC`, rmc],
+      [`gpsd/${watched.serial}/SKY`, JSON.stringify({ class: 'SKY', time, hdop: 1.1, uSat: 9 })],
+      [`gpsd/${watched.serial}/TPV`, JSON.stringify({ class: 'TPV', time, mode: 3, lat: 50, lon: 8 })],
+    ] as const)
+      await broker.publish(topic, payload)
+    await until('both rows are complete', async () => {
+      const [{ location: one }, { location: other }] = await Promise.all([
+        service.latest(receiver, 'location'),
+        service.latest(watched, 'location'),
+      ])
+      return one?.satellites === 8 && one.headingDeg === 84.4 && other?.satellites === 9 && other.lat === 50
+    })
+  })
+
   test('a report in our own format can be read, and the answer comes back', async () => {
     const router = await service.newRouter()
     const ts = Date.now() - 5_000
