@@ -25,12 +25,13 @@ export async function readDownModems(
   organizationIds: readonly string[],
   nowMs: number,
 ): Promise<DownModem[]> {
-  const devices = await readDevices(questdb, organizationIds, nowMs)
+  const read = { questdb, organizationIds, forMinutes, nowMs }
+  const devices = await readDevices(read, () => true)
   const freshMs = nowMs - Math.max(forMinutes * minuteMs, longestGapMs)
   return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
     if (lastMs < freshMs) return []
     const [down] = modems
-      .filter(({ goodMs }) => lastMs - goodMs >= forMinutes * minuteMs)
+      .filter((modem) => isDown(modem, lastMs, forMinutes))
       .sort((a, b) => ((a.modem ?? '') < (b.modem ?? '') ? -1 : 1))
     return down ? [{ organizationId, deviceId, sinceMs: down.goodMs, value: down.modem }] : []
   })
@@ -44,16 +45,20 @@ export async function readUpDevices(
   deviceIds: ReadonlySet<string>,
   nowMs: number,
 ): Promise<DeviceOf[]> {
-  const devices = await readDevices(questdb, organizationIds, nowMs)
-  return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
-    const isUp = modems.every(({ goodMs }) => lastMs - goodMs < forMinutes * minuteMs)
-    return isUp && deviceIds.has(deviceId) ? [{ organizationId, deviceId }] : []
-  })
+  const read = { questdb, organizationIds, forMinutes, nowMs }
+  const devices = await readDevices(read, (deviceId) => deviceIds.has(deviceId))
+  return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) =>
+    modems.some((modem) => isDown(modem, lastMs, forMinutes)) ? [] : [{ organizationId, deviceId }],
+  )
 }
 
 /** `goodMs`: when the modem last had service; the first sample of the day if it had none. `lastMs`: its newest sample. */
-type Modem = { modem: string | null; goodMs: number; lastMs: number }
+type Modem = { modem: string | null; goodMs: number; lastMs: number; isUplinkOnly: boolean }
 type Device = DeviceOf & { lastMs: number; modems: Modem[] }
+type Read = { questdb: QuestdbSql; organizationIds: readonly string[]; forMinutes: number; nowMs: number }
+
+const isDown = ({ goodMs }: Modem, deviceLastMs: number, forMinutes: number) =>
+  deviceLastMs - goodMs >= forMinutes * minuteMs
 
 type ModemColumns = [organizationId: string, deviceId: string, modem: string | null, ...times: (number | null)[]]
 
@@ -63,7 +68,13 @@ type ModemColumns = [organizationId: string, deviceId: string, modem: string | n
  */
 const downSql = `state IN ('searching', 'failed', 'disabled') OR registration IN ('searching', 'denied', 'not_registered')`
 
-async function readDevices(questdb: QuestdbSql, organizationIds: readonly string[], nowMs: number): Promise<Device[]> {
+/** SQL condition: a connection that only a modem has. */
+const ofModemSql = `rat IS NOT NULL OR registration IS NOT NULL OR plmn IS NOT NULL OR sim_plmn IS NOT NULL OR iccid IS NOT NULL
+  OR imsi IS NOT NULL OR apn IS NOT NULL OR state IN ('searching', 'registered')
+  OR interface IS NULL OR NOT (interface ~ '^(br-|en|eth|lan|wan|wifi|wlan)')`
+
+async function readDevices(from: Read, isWanted: (deviceId: string) => boolean): Promise<Device[]> {
+  const { questdb, organizationIds, forMinutes, nowMs } = from
   // Ids come from columns of type uuid.
   const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
   const times = [timestampParameter(nowMs - dayMs), timestampParameter(nowMs + aheadMs)]
@@ -75,7 +86,8 @@ async function readDevices(questdb: QuestdbSql, organizationIds: readonly string
      FROM cellular WHERE ${where}`,
   )
   const connections = await read<ModemColumns>(
-    `SELECT org_id, device_id, modem, min(ts), max(ts), max(CASE WHEN ${downSql} THEN null ELSE ts END)
+    `SELECT org_id, device_id, modem, min(ts), max(ts), max(CASE WHEN ${downSql} THEN null ELSE ts END),
+       max(CASE WHEN modem IS NOT NULL OR ${ofModemSql} THEN ts ELSE null END)
      FROM connection WHERE ${where}`,
   )
   const reported = await read<[organizationId: string, deviceId: string, lastMs: number]>(
@@ -94,19 +106,64 @@ async function readDevices(questdb: QuestdbSql, organizationIds: readonly string
       modem,
       goodMs: servedMs ?? firstMs ?? 0,
       lastMs: lastMs ?? 0,
+      isUplinkOnly: false,
     })
-  for (const [organizationId, deviceId, modem, firstMs = 0, lastMs = 0, upMs = null] of connections) {
+  for (const [organizationId, deviceId, modem, firstMs = 0, lastMs = 0, upMs = null, modemMs = null] of connections) {
     const { modems } = deviceOf(organizationId, deviceId, lastMs)
     const known = modems.find((each) => each.modem === modem)
     if (known) known.lastMs = Math.max(known.lastMs, lastMs ?? 0)
-    else modems.push({ modem, goodMs: upMs ?? firstMs ?? 0, lastMs: lastMs ?? 0 })
+    else if (modemMs !== null)
+      modems.push({ modem, goodMs: upMs ?? firstMs ?? 0, lastMs: lastMs ?? 0, isUplinkOnly: modem === null })
   }
   for (const [organizationId, deviceId, lastMs] of reported) deviceOf(organizationId, deviceId, lastMs)
-  return [...devices.values()]
+  const wanted = [...devices.values()]
+    .filter(({ deviceId }) => isWanted(deviceId))
     .map((device) => ({ ...device, modems: device.modems.filter((modem) => !hasGotName(modem, device.modems)) }))
+  const down = wanted.filter(({ lastMs, modems }) => modems.some((modem) => isDown(modem, lastMs, forMinutes)))
+  const isRenamed = await readRenamed(
+    down.filter(({ modems }) => modems.length > 1),
+    (condition) =>
+      read<SimColumns>(
+        `SELECT device_id, modem, coalesce(iccid, imsi) AS sim, min(ts), max(ts) FROM connection
+         WHERE ${where} AND ${condition} AND (iccid IS NOT NULL OR imsi IS NOT NULL)`,
+      ),
+  )
+  return wanted
+    .map((device) => ({ ...device, modems: device.modems.filter((modem) => !isRenamed(device, modem)) }))
     .filter(({ modems }) => modems.length > 0)
 }
 
-/** A modem without a name is the only one, so it is a named one since the router names its modems. */
-const hasGotName = ({ modem, lastMs }: Modem, modems: readonly Modem[]): boolean =>
-  modem === null && modems.some((other) => other.modem !== null && other.lastMs > lastMs)
+/**
+ * A modem without a name is the only one, so it is a named one since the router names its modems. Without a radio it can be the
+ * wired uplink of a router that names them.
+ */
+const hasGotName = ({ modem, lastMs, isUplinkOnly }: Modem, modems: readonly Modem[]): boolean =>
+  modem === null && modems.some((other) => other.modem !== null && (isUplinkOnly || other.lastMs > lastMs))
+
+type SimColumns = [deviceId: string, modem: string | null, sim: string, firstMs: number, lastMs: number]
+
+const devicesPerStatement = 500
+
+/**
+ * Returns a function that tells whether a modem has another name now: its SIM is in a modem that has reported it only since the modem
+ * has stopped. The index of ModemManager and the name of a net device change when a modem starts again.
+ */
+async function readRenamed(
+  devices: readonly Device[],
+  readSims: (condition: string) => Promise<SimColumns[]>,
+): Promise<(device: Device, modem: Modem) => boolean> {
+  const sims = new Map<string, SimColumns[]>()
+  for (let first = 0; first < devices.length; first += devicesPerStatement) {
+    const ids = devices.slice(first, first + devicesPerStatement).map(({ deviceId }) => `'${deviceId}'`)
+    for (const row of await readSims(`device_id IN (${ids.join(', ')})`))
+      sims.set(row[0], [...(sims.get(row[0]) ?? []), row])
+  }
+  return ({ deviceId }, { modem, lastMs }) => {
+    const reported = sims.get(deviceId) ?? []
+    const own = reported.filter(([, name]) => name === modem).sort((a, b) => b[4] - a[4])[0]
+    return (
+      own !== undefined &&
+      reported.some(([, name, sim, firstMs]) => name !== modem && sim === own[2] && firstMs > lastMs)
+    )
+  }
+}

@@ -262,6 +262,37 @@ test('modem_down opens for a modem without service or report while the device re
   })
 })
 
+test('modem_down does not open for a wired uplink or a modem that has another name now', async () => {
+  const fleet = await createJobFleet(pool, 5)
+  const [wired = '', backup = '', renamed = '', moved = '', unnamed = ''] = fleet.deviceIds
+  const link = (deviceId: string, modem: string | null, minutesAgo: number, values: object) => ({
+    ...{ ...rowOf(fleet, deviceId, minutesAgo), modem, ...values },
+  })
+  const failed = (deviceId: string, uplink: string) => [
+    link(deviceId, null, 60, { state: 'connected', interface: uplink }),
+    link(deviceId, null, 20, { state: 'failed', interface: uplink }),
+    link(deviceId, null, 1, { state: 'failed', interface: uplink }),
+  ]
+  await storeRows(questdb, 'connection', [
+    ...failed(wired, 'eth0'),
+    ...failed(backup, 'eth0.2'),
+    link(backup, 'wwan0', 1, { state: 'connected' }),
+    link(renamed, '0', 90, { state: 'connected', iccid: '8949000000000000001' }),
+    link(renamed, '1', 60, { state: 'connected', iccid: '8949000000000000001' }),
+    link(renamed, '1', 1, { state: 'connected', iccid: '8949000000000000001' }),
+    // Both have reported at the same time, so one of them lacks its SIM.
+    link(moved, 'a', 60, { state: 'connected', imsi: '262010000000001' }),
+    link(moved, 'b', 50, { state: 'connected', imsi: '262010000000001' }),
+    link(moved, 'a', 45, { state: 'failed' }),
+    link(moved, 'b', 1, { state: 'connected', imsi: '262010000000001' }),
+    ...failed(unnamed, 'wwan0'),
+  ])
+  await newAlertRule(fleet, { kind: 'modem_down', forMinutes: 30 })
+  await evaluate()
+  const open = (await alertsOf(fleet)).map((alert) => [alert.deviceId, alert.measured])
+  expect(Object.fromEntries(open)).toEqual({ [moved]: { modem: 'a' }, [unnamed]: { modem: null } })
+})
+
 test('reads the next copy when the first does not answer, and fails when none does', async () => {
   const fleet = await newFleet([
     [12, -115],
