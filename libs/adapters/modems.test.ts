@@ -111,6 +111,17 @@ describe.each<[SourceName, string, unknown, object[]]>([
       link('mdm-2', 'disconnected'),
     ],
   ],
+  [
+    'cradlepoint',
+    'a modem without diagnostics',
+    {
+      data: {
+        'mdm-1': { diagnostics: { RSRP: '-90' } },
+        'mdm-2': { diagnostics: null, status: { connection_state: 'disconnected' } },
+      },
+    },
+    [rf('mdm-1', -90), link('mdm-2', 'disconnected')],
+  ],
   ['cradlepoint', 'one net device', { info: { uid: 'mdm-1' }, diagnostics: { RSRP: '-90' } }, [rf('mdm-1', -90)]],
   ['cradlepoint', 'diagnostics with the name', { uid: 'mdm-1', RSRP: '-90' }, [rf('mdm-1', -90)]],
   [

@@ -53,14 +53,19 @@ function addDiagnostics(body: Buffer, set: SampleSet, dropped: DroppedFields): R
 function diagnosticsOf(body: Record<string, unknown>, dropped: DroppedFields): Record<string, unknown>[] {
   const inner = isRecord(body.data) ? body.data : body
   if (isRecord(inner.diagnostics)) return [ofDevice(inner, recordOf(inner.info).uid)]
-  const devices = Object.entries(inner).filter(([, device]) => isRecord(recordOf(device).diagnostics))
+  // A modem that does not answer has no diagnostics, only a status.
+  const isDevice = (uid: string, { diagnostics, status }: Record<string, unknown>) =>
+    isRecord(diagnostics) || (modemUid.test(uid) && isRecord(status))
+  const devices = Object.entries(inner).filter(([uid, device]) => isDevice(uid, recordOf(device)))
   if (devices.length === 0) return [inner]
   return devices.flatMap<Record<string, unknown>>(([uid, device]) => {
-    if (/^mdm/i.test(uid)) return ofDevice(recordOf(device), uid)
+    if (modemUid.test(uid)) return ofDevice(recordOf(device), uid)
     dropped.add(uid, 'unmapped')
     return []
   })
 }
+
+const modemUid = /^mdm/i
 
 const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {})
 

@@ -135,6 +135,10 @@ test('drops and counts what has no mapping or no usable value', () => {
     'unusable interfaces.mobile.connection_status',
     'unusable interfaces.mobile.signal.lte.rsrp',
   ])
+  const general = { uptime: 1 }
+  expect(translate(monitoring({ general, interfaces: { wwan0: {} } })).dropped).toEqual(['unusable interfaces'])
+  expect(translate(monitoring({ general, interfaces: [null] })).dropped).toEqual(['unusable interfaces'])
+  expect(translate(monitoring({ general, interfaces: null })).dropped).toEqual([])
 })
 
 describe('the time', () => {

@@ -62,7 +62,14 @@ function readReport(
   const fields = readDevice(device, dropped)
   const modems: MappedFields[] = []
   let clients: number | undefined
-  for (const { type: _kind, ...members } of listOf(interfaces).filter(isRecord)) {
+  const isSent = interfaces !== undefined && interfaces !== null
+  if (isSent && !Array.isArray(interfaces)) dropped.add('interfaces', 'unusable')
+  for (const sent of listOf(interfaces)) {
+    if (!isRecord(sent)) {
+      dropped.add('interfaces', 'unusable')
+      continue
+    }
+    const { type: _kind, ...members } = sent
     const { mobile } = members
     if (isRecord(mobile)) modems.push(readModem({ ...members, mobile: withStandalone5g(mobile) }, dropped))
     else {

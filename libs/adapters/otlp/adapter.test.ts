@@ -47,6 +47,22 @@ test('gauges of one kind and time are one sample', () => {
   expect(rejected).toEqual([])
 })
 
+test('points have the modem of their resource, unless they name one', () => {
+  const points = [{ asDouble: -95 }, { asDouble: -99, attributes: [{ key: 'modem', value: { stringValue: 'b' } }] }]
+  const metrics = [{ name: 'cellular.rsrpDbm', gauge: { dataPoints: points } }, gauge('system.cpuPct', { asDouble: 5 })]
+  const attributes = ['modem', 'service.name'].map((key) => ({ key, value: { stringValue: 'a' } }))
+  const { samples, dropped } = translate(
+    JSON.stringify({ resourceMetrics: [{ resource: { attributes }, scopeMetrics: [{ metrics }] }] }),
+    json,
+  )
+  expect(samples).toEqual([
+    { kind: 'cellular', modem: 'a', rsrpDbm: -95 },
+    { kind: 'cellular', modem: 'b', rsrpDbm: -99 },
+    { kind: 'system', cpuPct: 5 },
+  ])
+  expect(dropped).toEqual([])
+})
+
 test('rejects and counts data points that no field can hold', () => {
   const { samples, rejected, dropped } = translate(
     request([
@@ -92,6 +108,10 @@ test('reads fields of protobuf in any order, and skips unknown ones', () => {
     .finish()
   const body = Buffer.from(within(1, within(2, within(2, metric))))
   expect(translate(body, protobuf).samples).toEqual([{ kind: 'cellular', ts, rsrpDbm: -95.5 }])
+  const attribute = Buffer.concat([within(1, Buffer.from('modem')), within(2, within(1, Buffer.from('wwan1')))])
+  const resource = within(1, within(1, attribute))
+  const named = Buffer.from(within(1, Buffer.concat([within(2, within(2, metric)), resource])))
+  expect(translate(named, protobuf).samples).toEqual([{ kind: 'cellular', modem: 'wwan1', ts, rsrpDbm: -95.5 }])
   for (let length = 1; length < body.length; length += 1) {
     expect(translate(body.subarray(0, length), protobuf).refused, `${length} bytes`).toMatchObject({ status: 400 })
   }

@@ -1,5 +1,5 @@
 import { isRecord, listOf, parseJson } from '../json.ts'
-import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape } from './points.ts'
+import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape, withResource } from './points.ts'
 
 /**
  * Reads the data points of an `ExportMetricsServiceRequest` in the JSON encoding of protobuf. Unknown members are ignored.
@@ -9,9 +9,11 @@ export function readJson(body: Buffer, onPoint: OnPoint): void {
   const parsed = parseJson(body)
   if (!parsed.ok) throw new MalformedRequest(parsed.detail)
   if (!isRecord(parsed.value)) throw new MalformedRequest('The body is not an ExportMetricsServiceRequest in JSON.')
-  for (const resource of recordsIn(parsed.value.resourceMetrics)) {
-    for (const scope of recordsIn(resource.scopeMetrics)) {
-      for (const metric of recordsIn(scope.metrics)) readMetric(metric, onPoint)
+  for (const { resource, scopeMetrics } of recordsIn(parsed.value.resourceMetrics)) {
+    const shared = isRecord(resource) ? recordsIn(resource.attributes).flatMap(readAttribute) : []
+    const onOwnPoint = withResource(shared, onPoint)
+    for (const scope of recordsIn(scopeMetrics)) {
+      for (const metric of recordsIn(scope.metrics)) readMetric(metric, onOwnPoint)
     }
   }
 }

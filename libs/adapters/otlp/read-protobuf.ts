@@ -1,5 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape } from './points.ts'
+import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape, withResource } from './points.ts'
 
 /** Reads one field of a message. Returns false to skip it. */
 type OnField = (reader: BinaryReader, fieldNumber: number, wireType: WireType) => boolean
@@ -31,12 +31,19 @@ const messages =
  * MalformedRequest. https://github.com/open-telemetry/opentelemetry-proto
  */
 export function readProtobuf(body: Uint8Array, onPoint: OnPoint): void {
-  const readScopeMetrics = (bytes: Uint8Array) =>
+  const readResourceMetrics = (bytes: Uint8Array) => {
+    const attributes: Attributes = []
+    const readResource = messages(1, (attribute) => readAttribute(attribute, attributes))
     readMessage(
       bytes,
-      messages(2, (metric) => readMetric(metric, onPoint)),
+      messages(1, (resource) => readMessage(resource, readResource)),
     )
-  const readResourceMetrics = (bytes: Uint8Array) => readMessage(bytes, messages(2, readScopeMetrics))
+    const readMetrics = messages(2, (metric) => readMetric(metric, withResource(attributes, onPoint)))
+    readMessage(
+      bytes,
+      messages(2, (scope) => readMessage(scope, readMetrics)),
+    )
+  }
   try {
     readMessage(body, messages(1, readResourceMetrics))
   } catch (error) {
@@ -48,6 +55,8 @@ export function readProtobuf(body: Uint8Array, onPoint: OnPoint): void {
 /** The reader throws plain errors and range errors for invalid bytes, and the text decoder type errors. */
 const isReadingError = (error: unknown): boolean =>
   error instanceof RangeError || error instanceof TypeError || (error instanceof Error && error.constructor === Error)
+
+type Attributes = [string, string | number][]
 
 type Metric = { name: string; shape: Shape; points: Uint8Array[] }
 
@@ -86,7 +95,7 @@ function readData(bytes: Uint8Array, shape: Shape, metric: Metric): void {
 }
 
 function readPoint(bytes: Uint8Array, { name, shape }: Metric, onPoint: OnPoint): void {
-  const attributes: [string, string | number][] = []
+  const attributes: Attributes = []
   let value: number | undefined
   let [timeUnixNano, flags] = [0n, 0]
   if (shape !== 'other') {
@@ -103,7 +112,7 @@ function readPoint(bytes: Uint8Array, { name, shape }: Metric, onPoint: OnPoint)
   onPoint({ name, shape, timeUnixNano, value, isAbsent: (flags & noRecordedValue) !== 0, attributes })
 }
 
-function readAttribute(bytes: Uint8Array, attributes: [string, string | number][]): void {
+function readAttribute(bytes: Uint8Array, attributes: Attributes): void {
   let key = ''
   let value: string | number | undefined
   readMessage(bytes, (reader, fieldNumber, wireType) => {
