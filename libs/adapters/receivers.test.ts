@@ -500,7 +500,8 @@ describe('bodies of a hostile sender take little time', () => {
       (count) => JSON.stringify({ RSRP_5G: -90, SRVC_TYPE: `${'5G '.repeat(5 * count)}NSA` }),
     ],
   ])('%s: %s', (source, _what, bodyOf) => {
-    takesMs(source, bodyOf(1_000))
-    expect(takesMs(source, bodyOf(16_000))).toBeLessThan(200 + 64 * takesMs(source, bodyOf(1_000)))
+    // Of three, because other processes take their time, too.
+    const leastMs = (count: number) => Math.min(...[1, 2, 3].map(() => takesMs(source, bodyOf(count))))
+    expect(leastMs(16_000)).toBeLessThan(200 + 64 * leastMs(1_000))
   })
 })
