@@ -1,10 +1,11 @@
-import { takeInSlices } from '#core/slices'
+import { isSliceOver, nextSlice, takeInSlices } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { createCellIndex } from '#questdb/votes/cell-index'
 import type { OrganizationVotes } from '#questdb/votes/organization-votes'
 import { radioVoters, rangesOfLevels } from '#questdb/votes/radio-cells'
 import { createRadioIndex } from '#questdb/votes/radio-index'
 import { readRadioVotes } from '#questdb/votes/radio-votes'
+import { isMeasurable } from '#telemetry/radio-health/packed-level'
 import { createRadioComparison, type RadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
 import { byRadio } from '#telemetry/radio-health/roster'
 import { createVoteBatch } from '#telemetry/radio-health/vote-batch'
@@ -14,7 +15,7 @@ export type ComparedDevice = { id: string; model: string; ownedFromMs: number | 
 
 const hourMs = 3_600_000
 /**
- * Votes that one statement reads. Each takes at most 50 bytes until it is added. QuestDB reads all votes of the organization for each
+ * Votes that one statement reads. Each takes 12 bytes until it is added, and a cell of theirs at most 56. QuestDB reads all votes of the organization for each
  * statement.
  */
 const votesAtOnce = 3_000_000
@@ -34,10 +35,12 @@ export async function compareRadios(
     })
     // In this order, the comparison need not sort the votes of a cell.
     .sort(byRadio)
+  if (isSliceOver()) await nextSlice()
   const comparison = createRadioComparison(
     radios.map(({ deviceId, modem, model }) => ({ deviceId, modem, model })),
     { fromHour: votes.fromMs / hourMs, toHour: votes.toMs / hourMs },
   )
+  if (isSliceOver()) await nextSlice()
   await addCells(questdb, votes, radios, comparison)
   return takeInSlices(comparison.healthOfAll())
 }
@@ -56,16 +59,19 @@ async function addCells(
   const radios = createRadioIndex(owned)
   const cells = createCellIndex()
   const total = owned.reduce((sum, { count }) => sum + count, 0)
-  const batch = createVoteBatch({ radios: owned.length, fromHour, capacity: Math.min(votesAtOnce, total) })
+  const batch = createVoteBatch({ radios: owned.length, capacity: Math.min(votesAtOnce, total) })
   for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
     cells.clear()
     await readRadioVotes(questdb, votes, range, {
       cells,
       radios,
       take(cell, radio, hour, level) {
-        if (hour >= (firstHours[radio] ?? 0)) batch.add(cell, radio, hour, level)
+        if (hour >= (firstHours[radio] ?? 0) && isMeasurable(level)) batch.add(cell, radio, hour, level)
       },
+      pause: () => (batch.isFull() ? takeInSlices(batch.reduce()) : undefined),
     })
-    await takeInSlices(batch.takeCells(comparison.addCell))
+    // The index of a radio is its rank, because they are in order.
+    await takeInSlices(batch.takeCells(comparison.addSorted))
   }
+  batch.free()
 }

@@ -19,7 +19,8 @@ export type RadioHealthSystem = SystemContext & { plans: Plans }
 const hourMs = 3_600_000
 const hoursPerDay = 24
 const maxDays = 30
-const rowsAtOnce = 5_000
+/** Rows of one statement: their text is written at once. */
+const rowsAtOnce = 1_000
 /** No organization's turn starts after this time in one round. */
 const roundMs = 60_000
 

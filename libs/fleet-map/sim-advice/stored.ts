@@ -69,7 +69,8 @@ export const adviceColumns = `a.organization_id AS "organizationId", a.device_id
   a.minutes_per_day AS "minutesPerDay", a.no_service_minutes_per_day AS "noServiceMinutesPerDay", a.operators,
   a.best_plmn AS "bestPlmn", a.gain_minutes_per_day AS "gainMinutesPerDay"`
 
-const rowsAtOnce = 5_000
+/** Rows of one statement: their text is written at once. */
+const rowsAtOnce = 1_000
 /** After all known gains, which are not positive in the order. */
 const unknownGain = 1
 

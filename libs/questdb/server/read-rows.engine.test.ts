@@ -47,7 +47,42 @@ test('throws what the reader throws, and closes the connection', async () => {
 
 test('ends when the caller disconnects', async () => {
   const caller = new AbortController()
-  const reading = questdb.readRows('SELECT x FROM long_sequence(1000000000)', [], () => caller.abort(), caller.signal)
+  const reading = questdb.readRows('SELECT x FROM long_sequence(1000000000)', [], () => caller.abort(), {
+    signal: caller.signal,
+  })
   await expect(reading).rejects.toMatchObject({ status: 499 })
+  expect(await one()).toEqual([[1]])
+})
+
+test('waits while the caller pauses, and lets the process do other work', async () => {
+  const numbers: number[] = []
+  let [pauses, isPaused, turns] = [0, false, 0]
+  const count = () => {
+    turns++
+    if (numbers.length < 100_000) setImmediate(count)
+  }
+  setImmediate(count)
+  const pause = async () => {
+    pauses++
+    isPaused = true
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    isPaused = false
+  }
+  const readRow: ReadRow = (bytes, at) => {
+    expect(isPaused).toBe(false)
+    into(numbers)(bytes, at)
+  }
+  await questdb.readRows('SELECT x::int FROM long_sequence(100000)', [], readRow, { pause })
+  expect(numbers).toEqual(Array.from({ length: 100_000 }, (_, index) => index + 1))
+  // Parts have at most 64 KiB.
+  expect(pauses).toBeGreaterThan(20)
+  expect(turns).toBeGreaterThan(20)
+  expect(await one()).toEqual([[1]])
+})
+
+test('throws what a pause throws, and closes the connection', async () => {
+  const pause = () => Promise.reject(new RangeError('Not now.'))
+  const reading = questdb.readRows('SELECT x FROM long_sequence(1000000)', [], () => {}, { pause })
+  await expect(reading).rejects.toThrow('Not now.')
   expect(await one()).toEqual([[1]])
 })

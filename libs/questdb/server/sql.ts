@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { toError } from '#core/error-text'
 import { throwIfClosed } from '#core/errors'
-import { createRowFilter, type ReadRow } from './row-filter.ts'
+import { type PauseRows, readClientRows } from './read-rows.ts'
+import type { ReadRow } from './row-filter.ts'
 
 /** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
 export type SqlValue = string | number | boolean | null
@@ -17,13 +18,16 @@ export type QuestdbSql = {
   end(): Promise<void>
 }
 
+/** `pause` is called after each part of the rows: no more come until its promise resolves. */
+type ReadOptions = { signal?: AbortSignal; pause?: PauseRows }
+
 /** Statements with millions of rows, too. */
 export type QuestdbRows = QuestdbSql & {
   /**
-   * Calls `readRow` with the bytes of each row as they arrive, which needs a tenth of the time of arrays and no memory. If
+   * Calls `readRow` with the bytes of each row as they arrive, in slices, which needs a tenth of the time of arrays and no memory. If
    * `readRow` throws, QuestDB stops the statement and this throws the same.
    */
-  readRows(text: string, values: SqlValue[], readRow: ReadRow, signal?: AbortSignal): Promise<void>
+  readRows(text: string, values: SqlValue[], readRow: ReadRow, options?: ReadOptions): Promise<void>
 }
 
 const timestampOid = 1114
@@ -73,51 +77,20 @@ export function openQuestdbSql(
       (await runQuery(pool, { text, values }, signal)).rows as Row[],
     queryArrays: async <Row extends unknown[]>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
       (await runQuery(pool, { text, values, rowMode: 'array' }, signal)).rows as Row[],
-    readRows: (text, values, readRow, signal) =>
+    readRows: (text, values, readRow, { signal, pause } = {}) =>
       // The simple protocol of a statement without values has no binary results.
-      readRows(pool, { text, values, binary: true, queryMode: 'extended' }, readRow, signal),
+      withClient(pool, signal, (client) =>
+        readClientRows(client, { text, values, binary: true, queryMode: 'extended' }, { readRow, pause }),
+      ),
     end: () => pool.end(),
   }
 }
 
-type Statement = { text: string; values: SqlValue[]; rowMode?: 'array'; binary?: true; queryMode?: 'extended' }
+type Statement = { text: string; values: SqlValue[]; rowMode?: 'array' }
 
 async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal | undefined): Promise<pg.QueryResult> {
   if (!signal) return pool.query(statement)
   return withClient(pool, signal, (client) => client.query(statement))
-}
-
-/** Takes the rows out of what arrives before the client sees it, as a COPY of node-postgres does. */
-function readRows(
-  pool: pg.Pool,
-  statement: Statement,
-  readRow: ReadRow,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  return withClient(pool, signal, async (client) => {
-    const { stream } = client.connection
-    const [listener] = stream.listeners('data')
-    if (!listener) throw new Error('The connection is closed.')
-    const passOn = (bytes: Buffer) => listener.call(stream, bytes)
-    const filter = createRowFilter(readRow, passOn)
-    let failure: Error | undefined
-    const onData = (chunk: Buffer) => {
-      try {
-        filter(chunk)
-      } catch (error) {
-        failure = toError(error)
-        stream.destroy(failure)
-      }
-    }
-    stream.removeAllListeners('data').on('data', onData)
-    try {
-      await client.query(statement)
-    } catch (error) {
-      throw failure ?? error
-    } finally {
-      stream.removeAllListeners('data').on('data', listener as (bytes: Buffer) => void)
-    }
-  })
 }
 
 /** Lends a connection to `work`. Closes it when `signal` aborts or the work fails. */

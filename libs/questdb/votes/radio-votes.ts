@@ -1,5 +1,6 @@
+import type { PauseRows } from '#questdb/server/read-rows'
 import type { QuestdbRows } from '#questdb/server/sql'
-import { hundredths, levelBits, lowestDbm } from '#telemetry/radio-health/shared-cells'
+import { hundredths, levelBits, lowestDbm } from '#telemetry/radio-health/packed-level'
 import type { CellIndex } from './cell-index.ts'
 import { type CellRange, isInRange } from './cell-ranges.ts'
 import type { OrganizationVotes } from './organization-votes.ts'
@@ -30,7 +31,7 @@ export async function readRadioVotes(
   questdb: QuestdbRows,
   votes: OrganizationVotes,
   range: CellRange,
-  { cells, radios, take }: { cells: CellIndex; radios: RadioIndex; take: TakeVote },
+  { cells, radios, take, pause }: { cells: CellIndex; radios: RadioIndex; take: TakeVote; pause?: PauseRows },
 ): Promise<void> {
   const { where, values } = isMeasured(votes)
   await questdb.readRows(
@@ -51,5 +52,6 @@ export async function readRadioVotes(
       )
       take(cell, radio, (number >> levelBits) & (2 ** hourBits - 1), number & (2 ** levelBits - 1))
     },
+    pause ? { pause } : {},
   )
 }

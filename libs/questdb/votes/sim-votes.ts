@@ -1,3 +1,4 @@
+import { forEachInSlices } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import type { ServiceVotes } from '#telemetry/sim-advice/sim-advice'
 import type { CellIndex } from './cell-index.ts'
@@ -17,16 +18,17 @@ export async function simVoters(questdb: QuestdbRows, votes: OrganizationVotes):
     `SELECT device_id, modem, plmn, count() votes FROM coverage_vote_1m WHERE ${where} GROUP BY device_id, modem, plmn`,
     values,
   )
-  const ofSim = Map.groupBy(operators, ([deviceId, modem]) => modemKey(deviceId, modem))
-  const voters = [...ofSim.values()].flatMap((own) => {
-    const [first] = own
-    if (!first) return []
-    const [most] = own
-      .flatMap(([, , plmn, votesOf]) => (plmn === null ? [] : [{ plmn, votes: Number(votesOf) }]))
-      .sort((a, b) => b.votes - a.votes || (a.plmn < b.plmn ? -1 : 1))
-    return [{ deviceId: first[0], modem: first[1], plmn: most?.plmn ?? null }]
+  const most = new Map<string, SimVoter & { votes: number }>()
+  await forEachInSlices(operators, ([deviceId, modem, plmn, count]) => {
+    const key = modemKey(deviceId, modem)
+    const votesOf = plmn === null ? 0 : Number(count)
+    const known = most.get(key)
+    const isMore =
+      !known || votesOf > known.votes || (votesOf === known.votes && plmn !== null && plmn < (known.plmn ?? ''))
+    if (isMore) most.set(key, { deviceId, modem, plmn, votes: votesOf })
   })
-  return [...Map.groupBy(voters, ({ deviceId }) => deviceId).values()].flat()
+  const ofDevice = Map.groupBy(most.values(), ({ deviceId }) => deviceId)
+  return [...ofDevice.values()].flat().map(({ deviceId, modem, plmn }) => ({ deviceId, modem, plmn }))
 }
 
 /** Votes of which one statement counts the operators. QuestDB keeps its groups in memory. */

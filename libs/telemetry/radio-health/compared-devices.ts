@@ -1,10 +1,26 @@
 import type { Steps } from '#core/slices'
+import { type CellLevels, type CellPart, entryOf, isLastAt, partOf, placeOf, rankAt } from './cell-levels.ts'
 import { startsByRank } from './offsets.ts'
 import type { Roster } from './roster.ts'
-import { type CellLevels, isLastAt, rankAt } from './shared-cells.ts'
 
 /** Entries that are read in one step. */
-const entriesPerStep = 500_000
+const entriesPerStep = 50_000
+
+/**
+ * Writes to `firsts` where each cell of each radio begins, in order of the radios, whose cells begin at `starts`.
+ */
+function* listCells(cells: CellLevels, starts: Uint32Array, firsts: Uint32Array): Steps<void> {
+  const next = starts.slice()
+  for (const [number, part] of cells.parts.entries())
+    for (let entry = 0, first = 0; entry < part.length; entry++) {
+      const rank = rankAt(part, entry)
+      const at = next[rank] ?? 0
+      firsts[at] = placeOf(number, first)
+      next[rank] = at + 1
+      if (isLastAt(part, entry)) first = entry + 1
+      if (entry % entriesPerStep === 0) yield
+    }
+}
 
 /**
  * Returns by rank how many other devices were in the shared cells of a radio. `firsts` is memory for the first entry of each cell
@@ -12,38 +28,38 @@ const entriesPerStep = 500_000
  */
 export function* countComparedDevices(cells: CellLevels, roster: Roster, firsts: Uint32Array): Steps<Uint32Array> {
   const { radios, deviceOf, devices } = roster
-  const starts = startsByRank(cells, radios.length)
-  const next = starts.slice()
-  for (let entry = 0, first = 0; entry < cells.length; entry++) {
-    const rank = rankAt(cells, entry)
-    const at = next[rank] ?? 0
-    firsts[at] = first
-    next[rank] = at + 1
-    if (isLastAt(cells, entry)) first = entry + 1
-    if (entry % entriesPerStep === 0) yield
-  }
+  const starts = yield* startsByRank(cells, radios.length)
+  yield* listCells(cells, starts, firsts)
   const seenBy = new Uint32Array(devices)
   const counts = new Uint32Array(radios.length)
+  let others = 0
+
+  /** Counts the devices of a cell that were not yet seen by the radio with this mark. Returns the number of its entries. */
+  function countCell(part: CellPart, first: number, mark: number): number {
+    for (let entry = first; ; entry++) {
+      const device = deviceOf[rankAt(part, entry)] ?? 0
+      if (seenBy[device] !== mark) {
+        seenBy[device] = mark
+        others++
+      }
+      if (isLastAt(part, entry)) return entry + 1 - first
+    }
+  }
+
   let read = 0
   for (let rank = 0; rank < radios.length; rank++) {
     const mark = rank + 1
-    let others = 0
+    others = 0
     seenBy[deviceOf[rank] ?? 0] = mark
     for (let at = starts[rank] ?? 0; at < (starts[rank + 1] ?? 0); at++) {
-      for (let entry = firsts[at] ?? 0; ; entry++) {
-        const device = deviceOf[rankAt(cells, entry)] ?? 0
-        if (seenBy[device] !== mark) {
-          seenBy[device] = mark
-          others++
-        }
-        read++
-        if (isLastAt(cells, entry)) break
-      }
+      const place = firsts[at] ?? 0
+      const part = cells.parts[partOf(place)]
+      if (part) read += countCell(part, entryOf(place), mark)
+      if (read < entriesPerStep) continue
+      yield
+      read = 0
     }
     counts[rank] = others
-    if (read < entriesPerStep) continue
-    yield
-    read = 0
   }
   return counts
 }

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { createDraw } from '#test/draw'
-import { medianInterval } from './interval.ts'
+import { createMedianInterval } from './interval.ts'
 import { medianOf } from './median.ts'
+
+const medianInterval = (sorted: Float32Array) => createMedianInterval()(sorted)
 
 /** A bootstrap as it is defined: draws with replacement, and the median of each. */
 function drawnInterval(values: readonly number[], replicates: number, draw: () => number) {
@@ -21,6 +23,12 @@ it.each([10, 11, 24, 75, 200])('agrees with a bootstrap that draws all of %i cel
   expect(Math.abs(low - drawn.low)).toBeLessThan(tolerance)
   expect(Math.abs(high - drawn.high)).toBeLessThan(tolerance)
   expect(medianInterval(Float32Array.from(values))).toEqual({ low, high })
+})
+
+it('does not depend on the values before', () => {
+  const interval = createMedianInterval()
+  const values = [40, 12, 40, 40, 13].map((count) => Float32Array.from({ length: count }, (_, index) => index ** 2))
+  expect(values.map(interval)).toEqual(values.map(medianInterval))
 })
 
 it('is the value itself where all are equal, or only one is there', () => {

@@ -24,24 +24,37 @@ function gamma(shape: number, random: () => number): number {
   }
 }
 
-/**
- * The 95 % interval of the median of sorted values by bootstrap. The k-th smallest of n draws is the value at n times the k-th
- * smallest of n uniform numbers, which has a beta distribution. So a replicate costs the same for ten cells and ten thousand.
- */
-export function medianInterval(sorted: Float32Array): { low: number; high: number } {
+/** Where in sorted values of this count the middle two of as many draws are, as shares from 0 to 1: of each replicate, the upper one first. */
+function drawMiddles(count: number, shares: Float64Array): void {
   const random = createRandom(seed)
-  const count = sorted.length
   const half = (count >> 1) + 1
-  const medians = new Float64Array(replicates)
-  const valueAt = (share: number) => sorted[Math.min(count - 1, Math.floor(share * count))] ?? 0
   for (let index = 0; index < replicates; index++) {
     const below = gamma(half, random)
     const upper = below / (below + gamma(count + 1 - half, random))
+    shares[2 * index] = upper
     // Of the draws below the upper one of the middle two, the lower one is the largest.
-    const lower = count % 2 === 1 ? upper : upper * random() ** (1 / (half - 1))
-    medians[index] = (valueAt(upper) + valueAt(lower)) / 2
+    shares[2 * index + 1] = count % 2 === 1 ? upper : upper * random() ** (1 / (half - 1))
   }
-  medians.sort()
-  const tail = Math.floor(0.025 * replicates)
-  return { low: medians[tail] ?? 0, high: medians[replicates - 1 - tail] ?? 0 }
+}
+
+/**
+ * Returns a function for the 95 % interval of the median of sorted values by bootstrap. The k-th smallest of n draws is the value at n
+ * times the k-th smallest of n uniform numbers, which has a beta distribution. So a replicate costs the same for ten cells and ten
+ * thousand. The draws of the last count are kept, because they depend on nothing else: values of the same count follow each other.
+ */
+export function createMedianInterval(): (sorted: Float32Array) => { low: number; high: number } {
+  const shares = new Float64Array(2 * replicates)
+  const medians = new Float64Array(replicates)
+  let drawnFor = 0
+  return (sorted) => {
+    const count = sorted.length
+    if (count !== drawnFor) drawMiddles(count, shares)
+    drawnFor = count
+    const valueAt = (share: number) => sorted[Math.min(count - 1, Math.floor(share * count))] ?? 0
+    for (let index = 0; index < replicates; index++)
+      medians[index] = (valueAt(shares[2 * index] ?? 0) + valueAt(shares[2 * index + 1] ?? 0)) / 2
+    medians.sort()
+    const tail = Math.floor(0.025 * replicates)
+    return { low: medians[tail] ?? 0, high: medians[replicates - 1 - tail] ?? 0 }
+  }
 }

@@ -1,15 +1,18 @@
 import type { Steps } from '#core/slices'
+import { type CellLevels, type CellPart, isLastAt, rankAt } from './cell-levels.ts'
 import { medianOf, sortedMedian } from './median.ts'
 import { createNeighbours } from './neighbours.ts'
+import { hundredths } from './packed-level.ts'
 import type { Roster } from './roster.ts'
-import { type CellLevels, hundredths, isLastAt, rankAt } from './shared-cells.ts'
 
 /** Shared cells without which nothing is known of a radio. */
 export const minKnownCells = 10
 /** Devices of a model from which its own offset is known. */
 const minModelDevices = 5
 /** Levels that are compared in one step. */
-const levelsPerStep = 20_000
+const levelsPerStep = 10_000
+/** Entries that are counted in one step. */
+const entriesPerStep = 50_000
 /** A radio that is weaker than this is corrected where it is a neighbour. */
 const weakBelowDb = -1.5
 /** The first comparison and two with corrections. On real drives, more rounds change nothing. */
@@ -22,57 +25,68 @@ type Differences = { countOf(rank: number): number; of(rank: number): Float32Arr
 type Offsets = { differences: Differences; modelOffsets: Float64Array }
 
 /** Returns where the cells of each rank begin in a list by rank, and where the list ends. */
-export function startsByRank(cells: CellLevels, radios: number): Uint32Array {
+export function* startsByRank(cells: CellLevels, radios: number): Steps<Uint32Array> {
   const starts = new Uint32Array(radios + 1)
-  for (let entry = 0; entry < cells.length; entry++) {
-    const next = rankAt(cells, entry) + 1
-    starts[next] = (starts[next] ?? 0) + 1
-  }
+  for (const part of cells.parts)
+    for (let entry = 0; entry < part.length; entry++) {
+      const next = rankAt(part, entry) + 1
+      starts[next] = (starts[next] ?? 0) + 1
+      if (entry % entriesPerStep === 0) yield
+    }
   for (let rank = 0; rank < radios; rank++) starts[rank + 1] = (starts[rank + 1] ?? 0) + (starts[rank] ?? 0)
   return starts
 }
 
 /**
  * Compares the radios cell by cell with their neighbours, whose levels are lessened by their corrections. The differences are
- * written to `values`, which has an element for each entry.
+ * written to `values`, which has an element for each entry. `starts`: where those of each rank begin.
  */
-function createComparison(cells: CellLevels, { radios, deviceOf }: Roster, values: Float32Array) {
-  const { length, levels } = cells
-  const starts = startsByRank(cells, radios.length)
+function createComparison(
+  cells: CellLevels,
+  { radios, deviceOf }: Roster,
+  { starts, values }: { starts: Uint32Array; values: Float32Array },
+) {
   const neighbours = createNeighbours()
   let [corrected, devices, references] = [new Float64Array(256), new Uint32Array(256), new Float64Array(256)]
   const countOf = (rank: number) => (starts[rank + 1] ?? 0) - (starts[rank] ?? 0)
   const of = (rank: number) => values.subarray(starts[rank], starts[rank + 1])
 
-  function readNeighbours(from: number, count: number, corrections: Float64Array): void {
+  function readNeighbours(part: CellPart, from: number, count: number, corrections: Float64Array): void {
     if (corrected.length < count) {
       const size = 2 * count
       ;[corrected, devices, references] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
     }
     for (let index = 0; index < count; index++) {
-      const rank = rankAt(cells, from + index)
-      corrected[index] = (levels[from + index] ?? 0) - (corrections[rank] ?? 0)
+      const rank = rankAt(part, from + index)
+      corrected[index] = (part.levels[from + index] ?? 0) - (corrections[rank] ?? 0)
       devices[index] = deviceOf[rank] ?? 0
+    }
+  }
+
+  /** Writes the differences of the radios of a part. `next`: by rank, where to write the next one. */
+  function* comparePart(part: CellPart, next: Uint32Array, corrections: Float64Array): Steps<void> {
+    for (let from = 0, to = 0, pauseAt = levelsPerStep; from < part.length; from = to) {
+      while (!isLastAt(part, to)) to++
+      const count = ++to - from
+      readNeighbours(part, from, count, corrections)
+      neighbours.referencesOf(corrected, devices, count, references)
+      for (let index = 0; index < count; index++) {
+        const rank = rankAt(part, from + index)
+        const at = next[rank] ?? 0
+        values[at] = (part.levels[from + index] ?? 0) - (references[index] ?? 0)
+        next[rank] = at + 1
+      }
+      if (to < pauseAt) continue
+      yield
+      pauseAt = to + levelsPerStep
     }
   }
 
   return function* (corrections: Float64Array): Steps<Differences> {
     const next = starts.slice()
-    for (let from = 0, to = 0, pauseAt = levelsPerStep; from < length; from = to) {
-      if (from >= pauseAt) {
-        yield
-        pauseAt = from + levelsPerStep
-      }
-      while (!isLastAt(cells, to)) to++
-      const count = ++to - from
-      readNeighbours(from, count, corrections)
-      neighbours.referencesOf(corrected, devices, count, references)
-      for (let index = 0; index < count; index++) {
-        const rank = rankAt(cells, from + index)
-        const at = next[rank] ?? 0
-        values[at] = (levels[from + index] ?? 0) - (references[index] ?? 0)
-        next[rank] = at + 1
-      }
+    for (const part of cells.parts) {
+      yield* comparePart(part, next, corrections)
+      yield
     }
     for (let rank = 0, sorted = 0; rank < radios.length; rank++) {
       of(rank).sort()
@@ -116,7 +130,8 @@ function modelOffsetsOf({ radios, deviceOf }: Roster, medians: Float64Array): Fl
  * the differences, one for each entry.
  */
 export function* offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Steps<Offsets> {
-  const compare = createComparison(cells, roster, values)
+  const starts = yield* startsByRank(cells, roster.radios.length)
+  const compare = createComparison(cells, roster, { starts, values })
   const corrections = new Float64Array(roster.radios.length)
   let differences = yield* compare(corrections)
   for (let round = 1; ; round++) {

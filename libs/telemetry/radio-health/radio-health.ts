@@ -1,10 +1,11 @@
 import type { Steps } from '#core/slices'
 import { countComparedDevices } from './compared-devices.ts'
-import { medianInterval } from './interval.ts'
+import { createMedianInterval } from './interval.ts'
 import { sortedMedian } from './median.ts'
 import { minKnownCells, offsetsOf } from './offsets.ts'
+import { hundredths } from './packed-level.ts'
 import { byRadio, type Radio, rosterOf } from './roster.ts'
-import { type CellColumns, createSharedCells, type HourWindow, hundredths } from './shared-cells.ts'
+import { createSharedCells, type HourWindow, type SharedCells } from './shared-cells.ts'
 import { dayOfStepDown } from './step-down.ts'
 
 /** From worst to best; nothing is known of the last. */
@@ -30,11 +31,11 @@ export type RadioHealth = Radio & {
 type Offset = { offsetDb: number; offsetLowDb: number; offsetHighDb: number }
 
 /** Reads the shared cells of one organization, one after the other, and then finds the health of its radios, worst first. */
-export type RadioComparison = { addCell(columns: CellColumns): void; healthOfAll(): Steps<RadioHealth[]> }
+export type RadioComparison = Pick<SharedCells, 'addCell' | 'addSorted'> & { healthOfAll(): Steps<RadioHealth[]> }
 
 const hoursPerDay = 24
 /** Radios whose interval is found in one step. */
-const radiosPerStep = 50
+const radiosPerStep = 5
 const msPerDay = 86_400_000
 /** Measurements of the same hour err together: with fewer hours than this, the interval is wider by the factor. */
 const minHours = 3
@@ -51,10 +52,11 @@ function statusOf({ offsetDb, offsetHighDb }: Offset, cells: number): RadioStatu
   return offsetHighDb < suspectHighDb ? 'suspect' : 'ok'
 }
 
-/** The offset of a radio with these differences, less that of its model, both in hundredths of a dB. */
-function offsetOf(differences: Float32Array, modelOffset: number, hours: number): Offset {
+type Facts = { modelOffset: number; hours: number; interval: { low: number; high: number } }
+
+/** The offset of a radio with these differences, less that of its model, all in hundredths of a dB. */
+function offsetOf(differences: Float32Array, { modelOffset, hours, interval: { low, high } }: Facts): Offset {
   const median = sortedMedian(differences, differences.length)
-  const { low, high } = medianInterval(differences)
   const factor = hours < minHours ? fewHoursFactor : 1
   return {
     offsetDb: roundedDb(median - modelOffset),
@@ -70,11 +72,11 @@ const worstFirst = (a: RadioHealth, b: RadioHealth): number =>
 
 /**
  * Compares the radios of one organization with each other, each of them given once. Rows of cells name a radio by its index.
- * Memory: at most 14 bytes a radio and shared cell, and 2 KB a radio in a window of 30 days.
+ * Memory: at most 8 bytes a radio and shared cell, 10 with more than 32,768 radios, and 2 KB a radio in a window of 30 days.
  */
 export function createRadioComparison(radios: readonly Radio[], window: HourWindow): RadioComparison {
   const roster = rosterOf(radios)
-  const { addCell, cells, days, hours } = createSharedCells(roster, window)
+  const { addCell, addSorted, cells, days, hours } = createSharedCells(roster, window)
   const firstDay = Math.floor(window.fromHour / hoursPerDay)
 
   function sinceAtMsOf(rank: number): number | null {
@@ -84,6 +86,7 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
 
   return {
     addCell,
+    addSorted,
     *healthOfAll() {
       // Both lists are large, and the first one is not needed any more when the second one is written.
       const memory = new ArrayBuffer(cells.length * Uint32Array.BYTES_PER_ELEMENT)
@@ -99,14 +102,18 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
         }
         const unknown = { offsetDb: null, offsetLowDb: null, offsetHighDb: null, sinceAtMs: null }
         if (facts.sharedCells < minKnownCells) return { ...facts, ...unknown, status: 'unknown' }
-        const offset = offsetOf(differences.of(rank), modelOffset, hours[rank] ?? 0)
+        const own = differences.of(rank)
+        const offset = offsetOf(own, { modelOffset, hours: hours[rank] ?? 0, interval: medianInterval(own) })
         const status = statusOf(offset, facts.sharedCells)
         return { ...facts, ...offset, status, sinceAtMs: status === 'ok' ? null : sinceAtMsOf(rank) }
       }
+      const medianInterval = createMedianInterval()
+      const byCount = roster.radios.map((radio, rank) => ({ radio, rank, count: differences.countOf(rank) }))
+      byCount.sort((a, b) => a.count - b.count)
       const healths: RadioHealth[] = []
-      for (const [rank, radio] of roster.radios.entries()) {
+      for (const [index, { radio, rank }] of byCount.entries()) {
         healths.push(healthOf(radio, rank))
-        if (rank % radiosPerStep === 0) yield
+        if (index % radiosPerStep === 0) yield
       }
       return healths.sort(worstFirst)
     },

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { takeAtOnce } from '#test/cell-medians'
 import { medianOf } from './median.ts'
-import { createVoteBatch } from './vote-batch.ts'
+import { hourOf, levelOf, radioOf } from './packed-level.ts'
+import { createVoteBatch, type VoteBatch } from './vote-batch.ts'
 
 type Vote = { cell: number; radio: number; hour: number; level: number }
 
-const fromHour = 500_000
 const anyVotes = fc.array(
   fc.record({
     cell: fc.nat(4),
@@ -16,37 +17,48 @@ const anyVotes = fc.array(
   { minLength: 1, maxLength: 100 },
 )
 
-/** The cells of votes that come in order of time. */
-function cellsOf(votes: readonly Vote[], capacity: number): Vote[][] {
-  const batch = createVoteBatch({ radios: 4, fromHour, capacity })
+/** The cells of votes that come in order of time. `beforeEach` is called before each of them. */
+function cellsOf(
+  votes: readonly Vote[],
+  capacity: number,
+  beforeEach: (batch: VoteBatch) => void = reduceFull,
+): Vote[][] {
+  const batch = createVoteBatch({ radios: 4, capacity })
   const cells: Vote[][] = []
   // The second time, everything comes from memory that was used before.
   for (let round = 0; round < 2; round++) {
     cells.length = 0
-    for (const { cell, radio, hour, level } of votes) batch.add(cell, radio, hour, level)
-    const steps = batch.takeCells(({ length, radios, hours, rsrpDbm }) => {
-      const rows = Array.from({ length }, (_, row) => ({
-        cell: cells.length,
-        radio: Number(radios[row]),
-        hour: Number(hours[row]) - fromHour,
-        level: Math.round((Number(rsrpDbm[row]) + 200) * 100),
-      }))
-      cells.push(rows)
-    })
-    while (!steps.next().done);
+    for (const { cell, radio, hour, level } of votes) {
+      beforeEach(batch)
+      batch.add(cell, radio, hour, level)
+    }
+    takeAtOnce(
+      batch.takeCells(function* (packed, count) {
+        const rows = Array.from(packed.subarray(0, count), (level) => {
+          const radio = radioOf(level)
+          return { cell: cells.length, radio, hour: hourOf(level, radio), level: levelOf(level, radio) }
+        })
+        cells.push(rows)
+      }),
+    )
   }
+  batch.free()
   return cells
 }
 
+function reduceFull(batch: VoteBatch): void {
+  if (batch.isFull()) takeAtOnce(batch.reduce())
+}
+
 const inTime = (votes: readonly Vote[]) => votes.toSorted((a, b) => a.hour - b.hour)
-const byRadioAndHour = (a: Vote, b: Vote) => a.radio - b.radio || a.hour - b.hour
+const byRadioHourAndLevel = (a: Vote, b: Vote) => a.radio - b.radio || a.hour - b.hour || a.level - b.level
 /** The votes of each cell that has some, in order. */
 const expected = (votes: readonly Vote[]) =>
   [...Map.groupBy(votes, ({ cell }) => cell)]
     .sort(([a], [b]) => a - b)
-    .map(([, ofCell], cell) => ofCell.map((vote) => ({ ...vote, cell })).toSorted(byRadioAndHour))
+    .map(([, ofCell], cell) => ofCell.map((vote) => ({ ...vote, cell })).toSorted(byRadioHourAndLevel))
 
-it('gives the votes of each cell in order of radio and hour', () => {
+it('gives the votes of each cell in order of radio, hour and level', () => {
   fc.assert(
     fc.property(anyVotes, (some) => {
       const votes = inTime(some)
@@ -55,20 +67,42 @@ it('gives the votes of each cell in order of radio and hour', () => {
   )
 })
 
+const medians = (cells: readonly Vote[][]) =>
+  cells.map((votes) =>
+    [...Map.groupBy(votes, ({ radio, hour }) => `${radio} ${hour}`)].map(([key, own]) => [
+      key,
+      medianOf(own.map(({ level }) => level)),
+    ]),
+  )
+
 it('gives the same median of each hour when it has too little memory for the votes', () => {
-  const medians = (cells: readonly Vote[][]) =>
-    cells.map((votes) =>
-      [...Map.groupBy(votes, ({ radio, hour }) => `${radio} ${hour}`)].map(([key, own]) => [
-        key,
-        medianOf(own.map(({ level }) => level)),
-      ]),
-    )
   fc.assert(
     fc.property(anyVotes, fc.integer({ min: 1, max: 20 }), (some, capacity) => {
       const votes = inTime(some)
       expect(medians(cellsOf(votes, capacity))).toEqual(medians(expected(votes)))
     }),
   )
+})
+
+it('gives the same median of each hour wherever it is reduced, or never', () => {
+  fc.assert(
+    fc.property(anyVotes, fc.infiniteStream(fc.boolean()), (some, reduces) => {
+      const votes = inTime(some)
+      const reduced = cellsOf(votes, 1, (batch) => {
+        if (reduces.next().value) takeAtOnce(batch.reduce())
+      })
+      expect(medians(reduced)).toEqual(medians(expected(votes)))
+      expect(medians(cellsOf(votes, 1, () => {}))).toEqual(medians(expected(votes)))
+    }),
+  )
+})
+
+it('groups a cell with more votes than one step by radio', () => {
+  const votes = Array.from({ length: 25_000 }, (_, index) => ({
+    ...{ cell: index % 50 === 0 ? 1 : 0, radio: index % 3, hour: Math.floor(index / 500), level: 100 * (index % 97) },
+  }))
+  expect(cellsOf(votes, 100_000)).toEqual(expected(votes))
+  expect(medians(cellsOf(votes, 12_000))).toEqual(medians(expected(votes)))
 })
 
 it('keeps a depot in the memory of its hours', () => {

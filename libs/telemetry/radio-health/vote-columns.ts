@@ -1,91 +1,127 @@
 import type { Steps } from '#core/slices'
-import { medianOfFirst } from './median.ts'
-import { levelBits } from './shared-cells.ts'
+import { groupInPlace } from './group-in-place.ts'
+import { grown } from './grown.ts'
+import { sortFirst } from './median.ts'
+import { radioOf } from './packed-level.ts'
 
-export const levelFactor = 2 ** levelBits
-export const hourOf = (moment: number): number => moment >>> levelBits
-export const levelOf = (moment: number): number => moment & (levelFactor - 1)
+/** Votes in columns: the number of a cell, and a packed level. A vote takes 12 bytes. */
+export type VoteColumns = {
+  length: number
+  append(cell: number, packed: number): void
+  /** Writes over the vote at an index. */
+  put(index: number, cell: number, packed: number): void
+  /** Makes room for so many votes. */
+  reserve(count: number): void
+  /** Passes on each cell that has votes. `put` may write over votes of this cell, and of those before. */
+  eachCell(use: UseSortedCell): Steps<void>
+  /** Frees the memory. */
+  free(): void
+}
 
-/** Votes in columns. `moments`: the hour and the level as one number. Numbers of a later hour are larger. */
-export type VoteColumns = { cells: Uint32Array; radios: Uint32Array; moments: Uint32Array }
+/** Takes the first `count` packed levels of a cell, in order. They are valid until its steps are done. */
+type UseSortedCell = (sorted: Float64Array, count: number, cell: number) => Steps<void>
 
-export const createVoteColumns = (length: number): VoteColumns => ({
-  cells: new Uint32Array(length),
-  radios: new Uint32Array(length),
-  moments: new Uint32Array(length),
-})
+/** Votes that are sorted in one step: a cell with more is grouped by radio first. */
+const votesPerStep = 10_000
+/** Cells are grouped twice, because the caches of a processor hold only some thousands of places to write to. */
+const cellGroups = 512
 
-/** Votes that are sorted in one step. */
-const votesPerStep = 500_000
+type Stored = { cells: Uint32Array<ArrayBuffer>; packed: Float64Array<ArrayBuffer> }
 
-/**
- * Counting sort: writes `from`, or all indexes, to `to` in order of the key of each, and otherwise in the order that they have. There
- * are `to.length` indexes; keys are below `keyCount`.
- */
-export function* orderBy(
-  keys: Uint32Array,
-  keyCount: number,
-  from: Uint32Array | undefined,
-  to: Uint32Array,
+function swapVotes({ cells, packed }: Stored, a: number, b: number): void {
+  const cell = cells[a] ?? 0
+  const level = packed[a] ?? 0
+  cells[a] = cells[b] ?? 0
+  packed[a] = packed[b] ?? 0
+  cells[b] = cell
+  packed[b] = level
+}
+
+/** Copies the votes of one cell to `sorted`, in order. */
+function* sortCell(
+  votes: Stored,
+  { from, to, radios }: { from: number; to: number; radios: number },
+  sorted: Float64Array,
 ): Steps<void> {
-  const next = new Uint32Array(keyCount + 1)
-  for (let index = 0; index < to.length; index++) {
-    const key = (keys[index] ?? 0) + 1
-    next[key] = (next[key] ?? 0) + 1
-    if (index % votesPerStep === 0) yield
+  const { packed } = votes
+  const sortVotes = (start: number, end: number, part: Float64Array) => {
+    for (let index = start; index < end; index++) part[index - start] = packed[index] ?? 0
+    sortFirst(part, end - start)
   }
-  for (let key = 0; key < keyCount; key++) next[key + 1] = (next[key + 1] ?? 0) + (next[key] ?? 0)
-  for (let at = 0; at < to.length; at++) {
-    const index = from ? (from[at] ?? 0) : at
-    const key = keys[index] ?? 0
-    const place = next[key] ?? 0
-    to[place] = index
-    next[key] = place + 1
-    if (at % votesPerStep === 0) yield
+  if (to - from <= votesPerStep) {
+    sortVotes(from, to, sorted)
+    return
+  }
+  const groupOf = (index: number) => radioOf(packed[index] ?? 0)
+  const swap = (a: number, b: number) => swapVotes(votes, a, b)
+  const ends = yield* groupInPlace({ from, to, groups: radios, groupOf, swap })
+  for (let radio = 0, start = from, pauseAt = from; radio < radios; radio++) {
+    const end = ends[radio] ?? start
+    if (end > start) sortVotes(start, end, sorted.subarray(start - from))
+    start = end
+    if (end < pauseAt) continue
+    yield
+    pauseAt = end + votesPerStep
   }
 }
 
-/**
- * Returns the votes with one for each radio, cell and hour before `newestHour`: the median of its levels. `order` has the indexes in
- * order of cell, radio and time.
- */
-export function withHourMedians(
-  votes: VoteColumns,
-  order: Uint32Array,
-  newestHour: number,
-): VoteColumns & { length: number } {
-  const { cells, radios, moments } = votes
-  const reduced = { ...createVoteColumns(order.length), length: 0 }
-  let levels = new Float64Array(64)
-  const momentAt = (at: number) => moments[order[at] ?? 0] ?? 0
+/** `radios`: their number. `capacity`: votes for which there is memory at first. */
+export function createVoteColumns({ radios, capacity }: { radios: number; capacity: number }): VoteColumns {
+  const votes: Stored = { cells: new Uint32Array(capacity), packed: new Float64Array(capacity) }
+  let sorted = new Float64Array(256)
+  let cellCount = 0
+  const swap = (a: number, b: number) => swapVotes(votes, a, b)
 
-  function put(index: number, moment: number): void {
-    reduced.cells[reduced.length] = cells[index] ?? 0
-    reduced.radios[reduced.length] = radios[index] ?? 0
-    reduced.moments[reduced.length++] = moment
-  }
-
-  function endOfHour(from: number): number {
-    const first = order[from] ?? 0
-    for (let to = from + 1; to < order.length; to++) {
-      const index = order[to] ?? 0
-      const isSameRadio = cells[index] === cells[first] && radios[index] === radios[first]
-      if (!isSameRadio || hourOf(momentAt(to)) !== hourOf(momentAt(from))) return to
+  /** Passes on the cells from `first` on, whose votes are from `from` to before `to`. */
+  function* eachOfGroup(
+    { from, to, first, count }: { from: number; to: number; first: number; count: number },
+    use: UseSortedCell,
+  ): Steps<void> {
+    const groupOf = (index: number) => (votes.cells[index] ?? 0) - first
+    const ends = yield* groupInPlace({ from, to, groups: count, groupOf, swap })
+    for (let cell = 0, start = from, pauseAt = from; cell < count; cell++) {
+      const end = ends[cell] ?? start
+      if (end > start) {
+        sorted = grown(sorted, end - start)
+        yield* sortCell(votes, { from: start, to: end, radios }, sorted)
+        yield* use(sorted, end - start, first + cell)
+      }
+      start = end
+      if (end < pauseAt) continue
+      yield
+      pauseAt = end + votesPerStep
     }
-    return order.length
   }
 
-  function medianLevel(from: number, to: number): number {
-    if (levels.length < to - from) levels = new Float64Array(2 * (to - from))
-    for (let at = from; at < to; at++) levels[at - from] = levelOf(momentAt(at))
-    return Math.floor(medianOfFirst(levels, to - from) + 0.5)
+  const columns: VoteColumns = {
+    length: 0,
+    append(cell, level) {
+      if (columns.length === votes.cells.length) columns.reserve(columns.length + 1)
+      votes.cells[columns.length] = cell
+      votes.packed[columns.length++] = level
+      if (cell >= cellCount) cellCount = cell + 1
+    },
+    put(index, cell, level) {
+      votes.cells[index] = cell
+      votes.packed[index] = level
+    },
+    reserve(count) {
+      votes.cells = grown(votes.cells, count)
+      votes.packed = grown(votes.packed, count)
+    },
+    *eachCell(use) {
+      const count = Math.ceil(cellCount / cellGroups)
+      const groupOf = (index: number) => Math.floor((votes.cells[index] ?? 0) / count)
+      const ends = yield* groupInPlace({ from: 0, to: columns.length, groups: cellGroups, groupOf, swap })
+      for (let group = 0, from = 0; group < cellGroups; group++) {
+        const to = ends[group] ?? from
+        if (to > from) yield* eachOfGroup({ from, to, first: group * count, count }, use)
+        from = to
+      }
+    },
+    free() {
+      for (const { buffer } of [votes.cells, votes.packed, sorted]) buffer.transfer(0)
+    },
   }
-
-  for (let from = 0, to = 0; from < order.length; from = to) {
-    to = endOfHour(from)
-    const hour = hourOf(momentAt(from))
-    if (hour < newestHour) put(order[from] ?? 0, hour * levelFactor + medianLevel(from, to))
-    else for (let at = from; at < to; at++) put(order[at] ?? 0, momentAt(at))
-  }
-  return reduced
+  return columns
 }
