@@ -8,6 +8,7 @@ import { loadPlans } from '#fleet/organizations/plans'
 import { createGuardedPost } from '#fleet/webhooks/guarded-post'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender } from '#fleet/webhooks/sender'
+import { createTowns } from '#fleet-map/towns/towns'
 import { createHttpMetrics } from '#http/metrics'
 import { openTracing } from '#http/open-tracing'
 import { createOperationsServer } from '#http/operations-server'
@@ -64,12 +65,13 @@ export async function startWorker(
   const sender = createWebhookSender({ reachable })
   const chatSender = createGuardedPost({ reachable })
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, turnFailures('deliver_webhooks'))
+  const towns = createTowns((error) => logger.error({ err: error }, 'towns_unreadable'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
       system,
       backend,
       webhooks,
-      alerts: { pool, plans, clock },
+      alerts: { pool, plans, clock, towns },
       copies,
       mail: mailer && { pool, plans, clock, mailer },
       chat: { pool, keyring, clock, sender: chatSender },

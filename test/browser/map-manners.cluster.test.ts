@@ -326,6 +326,7 @@ test('finds where a truck had no service yesterday, and shares the view with a c
   await expect.poll(() => outages.count()).toBe(1)
   expect(await outages.textContent()).toContain('12:00')
   expect(await outages.textContent()).toContain('20 min')
+  expect(await outages.textContent()).toMatch(/\d+ km [a-z-]+ of [A-Z]|in [A-Z]/)
   await outages.getByRole('button').click()
   const slider = page.getByRole('slider', { name: /^Time on the trail/ })
   await expect.poll(() => slider.getAttribute('aria-valuetext')).toContain('12:00')

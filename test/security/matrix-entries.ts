@@ -272,6 +272,7 @@ export const entries: Record<string, Entry> = {
   'GET /api/{modelSegment}/{deviceId}/telemetry/latest': {},
   'GET /api/{modelSegment}/{deviceId}/telemetry/history': {},
   'GET /api/{modelSegment}/{deviceId}/telemetry/data-use': {},
+  'GET /api/{modelSegment}/{deviceId}/telemetry/outages': {},
   'GET /fleet/gps': { foreign: 'own' },
   'GET /fleet/gps/stream': { query: ({ orgId }) => `?orgId=${orgId}` },
   'GET /fleet/coverage': { foreign: 'own' },

@@ -164,9 +164,10 @@ describe.each(['suspended', 'cancelled'])('while the subscription is %s: 402', (
 
 test('every list has pages', () => {
   const withoutPages = guarded.filter(({ fields }) => fields.includes('items') && !fields.includes('nextCursor'))
-  // The modems and interfaces of a device, at most 512; a raster of cells, which its resolution limits; at most 100 operators.
+  // The modems and interfaces of a device, at most 512; the newest 1,000 times without service; a raster of cells, which its resolution limits; at most 100 operators.
   const limited = [
     'GET /api/{modelSegment}/{deviceId}/telemetry/data-use',
+    'GET /api/{modelSegment}/{deviceId}/telemetry/outages',
     'GET /fleet/coverage',
     'GET /fleet/operators',
   ]

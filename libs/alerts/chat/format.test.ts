@@ -7,6 +7,7 @@ const alert = (deviceName: string) => ({
   kind: 'offline' as const,
   since: '2026-05-04T12:30:00.000Z',
   measured: {},
+  near: null,
   closed: false,
 })
 const hostile = '<!channel> *Bus* & @all [x](http://evil.example) `4`'

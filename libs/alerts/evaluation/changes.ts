@@ -1,4 +1,5 @@
 import { queueChatMessages } from '#alerts/chat/queue'
+import { nameTowns } from '#alerts/evaluation/name-towns'
 import { outOfScopeSql, unendedSql, watchedSql } from '#alerts/evaluation/scope'
 import { type WrittenAlert, writtenColumns } from '#alerts/inbox/alert'
 import { endChosen } from '#alerts/inbox/close-unended'
@@ -7,12 +8,14 @@ import { queueMails } from '#alerts/mail/queue'
 import type { AlertKind } from '#alerts/rules/condition'
 import type { Clock } from '#core/clock'
 import type { Piece } from '#core/fair-rounds'
+import type { Towns } from '#core/near'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import { queryEntities } from '#postgres/entities'
 import type { Connection, Pool } from '#postgres/pool'
 
-export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
+/** `towns`: where devices are when alerts open; without them, alerts name no town. */
+export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock; towns?: Towns | undefined }
 
 /** The rules that a piece of a round evaluates, and their organizations. */
 export type RuleSlice = { organizationIds: readonly string[]; ruleIds: readonly string[] }
@@ -43,7 +46,7 @@ export const batchSize = 10_000
  */
 export async function openAlerts(
   connection: Connection,
-  { plans }: AlertSystem,
+  { plans, towns }: AlertSystem,
   slice: RuleSlice,
   { kinds, join, holds, since, measured, values = {} }: SqlCondition,
 ): Promise<number> {
@@ -65,7 +68,7 @@ export async function openAlerts(
      RETURNING ${writtenColumns}`,
     { ...sliceValues(plans, slice), ...values },
   )
-  await announceOpened(connection, opened)
+  await announceOpened(connection, await nameTowns(connection, towns, opened))
   return opened.length
 }
 

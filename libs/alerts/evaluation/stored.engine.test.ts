@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alertEvents } from '#alerts/inbox/device-events'
 import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
 import { listAlerts } from '#alerts/inbox/read'
 import { deleteAlertRule, updateAlertRule } from '#alerts/rules/change'
 import type { AlertCondition } from '#alerts/rules/condition'
+import type { Towns } from '#core/near'
 import { deleteDevice } from '#fleet/devices/delete'
 import { transferDevice } from '#fleet/devices/transfer'
 import { type OwnedPool, openPool } from '#postgres/pool'
@@ -97,6 +99,35 @@ describe('offline', () => {
     await evaluateStored(system)
     expect(await alertsOf(fleet)).toMatchObject([{ state: 'open' }, { id: alert?.id, state: 'closed' }])
     expect(await eventsOf(fleet)).toEqual(['alert.opened', 'alert.closed', 'alert.opened'])
+  })
+
+  test('an alert, its event and its place in the story of the device name the town where the device last was', async () => {
+    const fleet = await newFleet(0, 60, 60)
+    const towns: Towns = {
+      near: (positions) =>
+        Promise.resolve(
+          positions.map(({ lat, lon }) => ({ name: `${lat},${lon}`, country: 'NL', distanceKm: 3, bearing: 90 })),
+        ),
+    }
+    await move(fleet.second, 52, 5, 60)
+    await report(fleet.second, 60)
+    await newAlertRule(fleet, offline)
+    await evaluateStored({ ...system, towns })
+    const near = { name: '52,5', country: 'NL', distanceKm: 3, bearing: 90 }
+    const alerts = await alertsOf(fleet)
+    expect(alerts.map((alert) => [alert.deviceId, alert.near])).toEqual(
+      expect.arrayContaining([
+        [fleet.second, near],
+        [fleet.deviceIds[2], null],
+      ]),
+    )
+    const { rows } = await pool.query(
+      "SELECT payload->'near' AS near FROM outbox_event WHERE organization_id = $1 AND payload->>'deviceId' = $2",
+      [fleet.organizationId, fleet.second],
+    )
+    expect(rows).toEqual([{ near }])
+    const query = { organizationId: fleet.organizationId, deviceId: fleet.second, untilMs: Date.now(), limit: 5 }
+    expect(await alertEvents(pool, query)).toMatchObject([{ action: 'opened', detail: { near } }])
   })
 
   test('concurrent workers open one alert and publish one event for each device', async () => {
@@ -277,7 +308,7 @@ describe('entered_place and left_place', () => {
     await evaluateStored(system)
     await evaluateStored(system)
     expect(await alertsOf(fleet, { ruleId: left.id })).toMatchObject([
-      { deviceId: fleet.first, state: 'open', measured: { lat: 50.5, lon: 9.5 } },
+      { deviceId: fleet.first, state: 'open', measured: { lat: 50.5, lon: 9.5, placeId, placeName: 'Port' } },
     ])
     expect(await alertsOf(fleet, { ruleId: entered.id })).toMatchObject([{ deviceId: fleet.second, state: 'open' }])
     await move(fleet.first, ...inside)

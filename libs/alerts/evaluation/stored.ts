@@ -50,7 +50,8 @@ const places: SqlCondition & SqlEnd = {
   join: sideJoin,
   holds: `s.crossed AND s.inside = (r.kind = 'entered_place') AND s.since <= now() - ${period}`,
   since: 's.since',
-  measured: `jsonb_build_object('lat', d.last_lat, 'lon', d.last_lon)`,
+  measured: `jsonb_build_object('lat', d.last_lat, 'lon', d.last_lon, 'placeId', r.place_id, 'placeName',
+    (SELECT p.name FROM place p WHERE p.organization_id = r.organization_id AND p.id = r.place_id))`,
   ended: `s.inside <> (r.kind = 'entered_place')`,
 }
 

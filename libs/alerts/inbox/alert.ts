@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { alertKinds, severities } from '#alerts/rules/condition'
+import { nearSchema } from '#core/near'
 import { instantOut, uuid } from '#core/schemas'
 import { actorNameSql } from '#fleet/audit/actor-names'
 
@@ -38,6 +39,9 @@ export const alertSchema = z
     measured: z
       .record(z.string(), z.unknown())
       .describe('What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`.'),
+    near: nearSchema.describe(
+      'The town that was nearest to the last position of the device when the alert opened. Null without a position.',
+    ),
     acknowledgedAt: instantOut().nullable(),
     acknowledgedBy: z.string().nullable().describe('`key:…`, `person:…` or `user:…`.'),
     acknowledgedByName: z.string().nullable().describe('The name of the person, user or API key; null for others.'),
@@ -57,7 +61,7 @@ export type Alert = z.infer<typeof alertSchema>
 export const alertColumns = `a.id, a.organization_id AS "organizationId", a.rule_id AS "ruleId", a.rule_name AS "ruleName", a.kind,
   a.severity, a.state, a.device_id AS "deviceId",
   (SELECT name FROM device WHERE device.id = a.device_id AND device.organization_id = a.organization_id) AS "deviceName",
-  a.since, a.opened_at AS "openedAt", a.measured, a.acknowledged_at AS "acknowledgedAt", a.acknowledged_by AS "acknowledgedBy",
+  a.since, a.opened_at AS "openedAt", a.measured, a.near, a.acknowledged_at AS "acknowledgedAt", a.acknowledged_by AS "acknowledgedBy",
   ${actorNameSql('a.organization_id', 'a.acknowledged_by')} AS "acknowledgedByName",
   a.closed_at AS "closedAt", a.closed_by AS "closedBy", ${actorNameSql('a.organization_id', 'a.closed_by')} AS "closedByName", a.close_reason AS "closeReason", a.ended_at AS "endedAt",
   a.comment, a.assignee`

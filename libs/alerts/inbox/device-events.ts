@@ -12,7 +12,7 @@ export const alertEvents = (
     `SELECT format('alert:%s:%s', a.id, e.action) AS id,
        (extract(epoch FROM date_trunc('milliseconds', e.at)) * 1000)::float8 AS "atMs", 'alert' AS kind, e.action, e.by,
        json_strip_nulls(json_build_object('alertId', a.id, 'ruleId', a.rule_id, 'ruleName', a.rule_name, 'condition', a.kind,
-         'severity', a.severity, 'closeReason', CASE WHEN e.action = 'closed' THEN a.close_reason END)) AS detail
+         'severity', a.severity, 'placeName', a.measured->'placeName', 'near', a.near, 'closeReason', CASE WHEN e.action = 'closed' THEN a.close_reason END)) AS detail
      FROM alert a CROSS JOIN LATERAL (VALUES
        ('opened', a.opened_at, 'system'), ('acknowledged', a.acknowledged_at, a.acknowledged_by),
        ('closed', a.closed_at, a.closed_by)) AS e (action, at, by)

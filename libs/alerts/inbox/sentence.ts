@@ -1,16 +1,19 @@
 import type { Alert } from '#alerts/inbox/alert'
+import { nearText } from '#core/near'
 import { onOneLine } from '#core/text'
 import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
 /** What a message says about one alert. `closed`: since it opened. */
-export type NotifiedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured'> & { closed: boolean }
+export type NotifiedAlert = Pick<Alert, 'deviceName' | 'deviceId' | 'kind' | 'since' | 'measured' | 'near'> & {
+  closed: boolean
+}
 
 /** The alerts that a message names, oldest first. */
 export const readNotified = (db: Queryable, alertIds: readonly string[]): Promise<NotifiedAlert[]> =>
   queryEntities(
     db,
-    `SELECT d.name AS "deviceName", a.device_id AS "deviceId", a.kind, a.since, a.measured, a.state = 'closed' AS closed
+    `SELECT d.name AS "deviceName", a.device_id AS "deviceId", a.kind, a.since, a.measured, a.near, a.state = 'closed' AS closed
      FROM alert a LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
      WHERE a.id = ANY ($alertIds::uuid[]) ORDER BY a.id`,
     { alertIds },
@@ -27,13 +30,18 @@ export function subjectOf(alerts: readonly NotifiedAlert[], count: number): stri
   return `${count} ${first?.kind === 'webhook_disabled' ? 'webhooks' : 'devices'}`
 }
 
-/** What an alert is about, on one line, such as "no report since 2026-05-04 12:30 UTC". */
-export function sentenceOf({ kind, since, measured, closed }: NotifiedAlert): string {
+/** What an alert is about and where, on one line, such as "no report since 2026-05-04 12:30 UTC, 12 km north of Arnhem". */
+export function sentenceOf({ kind, since, measured, near, closed }: NotifiedAlert): string {
   const time = `${since.slice(0, 16).replace('T', ' ')} UTC`
-  return `${phraseOf(kind, measured, time)}${closed ? ' (closed since)' : ''}`
+  const where = near ? `, ${nearText(near)}` : ''
+  return `${phraseOf(kind, measured, time)}${where}${closed ? ' (closed since)' : ''}`
 }
 
 const modemOf = ({ modem }: Alert['measured']): string => `modem ${onOneLine(String(modem ?? 'of the router'))}`
+
+/** The place by its name, which alerts of earlier databases do not have. */
+const placeOf = ({ placeName }: Alert['measured']): string =>
+  typeof placeName === 'string' ? onOneLine(placeName) : 'the place'
 
 /** An operator of `measured` by its name, or else by its number. */
 function operatorOf(operator: unknown): string {
@@ -75,9 +83,9 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], time: string
     case 'webhook_disabled':
       return `webhook disabled ${from}: ${onOneLine(String(measured.reason))}`
     case 'entered_place':
-      return `inside the place ${from}`
+      return `inside ${placeOf(measured)} ${from}`
     case 'left_place':
-      return `outside the place ${from}`
+      return `outside ${placeOf(measured)} ${from}`
     case 'data_use':
       return `${measured.megabytes} MB used ${from}`
   }

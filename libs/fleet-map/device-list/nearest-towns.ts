@@ -1,11 +1,11 @@
 import type { Clock } from '#core/clock'
+import type { Near, Towns } from '#core/near'
 import { createSharedReads } from '#core/shared-reads'
 import { forEachInSlices } from '#core/slices'
 import type { LiveFilter } from '#fleet/devices/live-filter'
 import type { ListSource } from '#fleet-map/device-list/list-source'
 import { cacheBytes } from '#fleet-map/memory-limits'
 import { townText } from '#fleet-map/towns/town-text'
-import type { Near, Towns } from '#fleet-map/towns/towns'
 import type { FairPool } from '#postgres/fair-pool'
 
 /** The last position of a device and the town that is nearest to it. Devices of a town share `town`. */

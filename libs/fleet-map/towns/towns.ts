@@ -2,19 +2,15 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { around } from 'geokdbush'
 import KDBush from 'kdbush'
+import type { Near, Towns } from '#core/near'
 import { mapInSlices } from '#core/slices'
 import { distanceM, longitudeDifference, type Point, radians } from '#telemetry/geo/geo'
 import type { TownData } from './towns-thread.ts'
 
-/** The nearest town. `country`: ISO 3166-1, two letters. `bearing`: from the town to the position, degrees clockwise from north. */
-export type Near = { name: string; country: string; distanceKm: number; bearing: number }
-
-export type Towns = {
-  /** The nearest town of each position. All null if the towns cannot be read; `onError` was told why. */
-  near(positions: readonly Point[]): Promise<(Near | null)[]>
-}
-
-/** Towns of the world with at least 1,000 inhabitants, by GeoNames. They are read when they are first needed. */
+/**
+ * Towns of the world with at least 1,000 inhabitants, by GeoNames. They are read when they are first needed. `onError` receives
+ * why they cannot be read.
+ */
 export function createTowns(onError: (error: unknown) => void): Towns {
   let reading: Promise<(position: Point) => Near | null> | undefined
   return {

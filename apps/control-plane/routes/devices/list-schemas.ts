@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nearSchema } from '#core/near'
 import { instantOut } from '#core/schemas'
 import { deviceSchema } from '#fleet/devices/device'
 import { liveSorts } from '#fleet/devices/live-filter'
@@ -6,7 +7,6 @@ import { deviceSorts } from '#fleet/devices/sorted'
 import { listParts } from '#fleet-map/device-list/list-details'
 import { qualities } from '#telemetry/coverage/quality'
 import { wordList } from '../../http/schemas.ts'
-import { nearSchema } from '../fleet/fleet-schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
 
 /** The filters, order and parts of a device list, which the export shares. */

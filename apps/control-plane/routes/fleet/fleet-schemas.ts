@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nearSchema } from '#core/near'
 import { instantOut } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
 import { qualities } from '#telemetry/coverage/quality'
@@ -115,17 +116,6 @@ const detailedCellSchema = z
     ),
   })
   .meta({ id: 'DetailedCoverageCell' })
-
-export const nearSchema = z
-  .object({
-    name: z.string(),
-    country: z.string().describe('ISO 3166-1 alpha-2.'),
-    distanceKm: z.number(),
-    bearing: z.int().describe('From the town to the position, in degrees clockwise from north.'),
-  })
-  .meta({ id: 'Near' })
-  .nullable()
-  .describe('The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0).')
 
 const dwellSchema = z
   .object({

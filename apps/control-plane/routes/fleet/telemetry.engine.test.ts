@@ -465,6 +465,57 @@ describe('GET /api/router/:deviceId/telemetry/data-use', () => {
   })
 })
 
+describe('GET /api/router/:deviceId/telemetry/outages', () => {
+  test('200 returns when each modem had no service, near which town, newest first', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const at = (agoMinutes: number, modem: string | null, rat: string, lat: number | null = null) =>
+      row(agoMinutes * minuteMs, { modem, rat, alignedLat: lat, alignedLon: lat === null ? null : 5.91 })
+    await store('cellular', [
+      // Near Arnhem. The outage has no position of its own and ends with service.
+      ...[
+        at(100, 'wwan0', 'lte', 51.98),
+        at(98, 'wwan0', 'none'),
+        at(96, 'wwan0', 'none', 52.5),
+        at(95, 'wwan0', 'lte'),
+      ],
+      // A silence of more than five minutes ends one, and another begins.
+      ...[at(80, 'wwan0', 'none', 52), at(76, 'wwan0', 'none'), at(60, 'wwan0', 'none'), at(59, 'wwan0', 'lte')],
+      // One sample alone before a silence is no time.
+      ...[at(40, 'wwan0', 'none'), at(20, 'wwan0', 'lte')],
+      ...[at(98, 'wwan1', 'lte'), at(97, 'wwan1', 'none'), at(94, 'wwan1', 'none')],
+    ])
+    const { status, body } = await read(organization.key, deviceId, 'outages?sinceMinutes=120')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ deviceId, window: { requestedMinutes: 120, limitedBy: null } })
+    expect(body.items).toMatchObject([
+      { modem: 'wwan0', durationS: 60, location: { lat: 52, lon: 5.91 } },
+      { modem: 'wwan0', durationS: 240, location: { lat: 52, lon: 5.91 } },
+      { modem: 'wwan1', durationS: 180, location: null, near: null },
+      { modem: 'wwan0', durationS: 180, location: { lat: 51.98 }, near: { name: 'Arnhem', country: 'NL' } },
+    ])
+    const times = body.items.map(({ from, to }: { from: string; to: string }) => Date.parse(to) - Date.parse(from))
+    expect(times).toEqual([minuteMs, 4 * minuteMs, 3 * minuteMs, 3 * minuteMs])
+    const own = (await read(organization.key, deviceId, 'outages?sinceMinutes=120&modem=wwan1')).body
+    expect(own.items).toMatchObject([{ modem: 'wwan1', durationS: 180 }])
+    expect((await read(organization.key, deviceId, 'outages?sinceMinutes=10')).body.items).toEqual([])
+  })
+
+  test('200 for a device without samples; 400, 401, 403 and 404 as for the other reads', async () => {
+    const { organization, deviceId } = await organizationWithDevice()
+    const stranger = await api.newOrganization()
+    const unread = await api.newKey([organization.id], ['device:read'])
+    expect(await read(organization.key, deviceId, 'outages')).toMatchObject({
+      status: 200,
+      body: { window: { requestedMinutes: 1_440 }, items: [] },
+    })
+    for (const query of ['sinceMinutes=0', 'modem=', 'limit=5'])
+      expect(await read(organization.key, deviceId, `outages?${query}`)).toMatchObject({ status: 400 })
+    expect(await api.call('GET', `/api/router/${deviceId}/telemetry/outages`)).toMatchObject({ status: 401 })
+    expect(await read(unread, deviceId, 'outages')).toMatchObject({ status: 403 })
+    expect(await read(stranger.key, deviceId, 'outages')).toMatchObject({ status: 404 })
+  })
+})
+
 test('history returns every sample of one millisecond over pages of any size, and those of one modem', async () => {
   const { organization, deviceId, row } = await organizationWithDevice()
   const base = row(minuteMs)

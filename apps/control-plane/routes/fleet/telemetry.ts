@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { notFound } from '#core/errors'
+import { nearSchema } from '#core/near'
 import { instantOut } from '#core/schemas'
 import { readDeviceDataUse } from '#reads/data-use'
 import { type HistoryCursor, openHistory, type ReadWindow } from '#reads/history'
 import { readLatest } from '#reads/latest'
+import { readOutages } from '#reads/outages'
 import { qualities } from '#telemetry/coverage/quality'
 import { type Kind, kinds } from '#telemetry/report/fields'
 import { alignments } from '#telemetry/report/rows'
@@ -125,6 +127,28 @@ const dataUseSchema = z
   })
   .meta({ id: 'DeviceDataUse' })
 
+const outagesSchema = z
+  .object({
+    deviceId: z.string(),
+    window: windowSchema,
+    items: z
+      .array(
+        z.object({
+          modem: z.string().nullable().describe('Null for a router that does not name its modem.'),
+          from: instantOut(),
+          to: instantOut().describe('The first sample with service, or the last one before a silence of five minutes.'),
+          durationS: z.int(),
+          location: z
+            .object({ lat: z.number(), lon: z.number() })
+            .nullable()
+            .describe('The last known position where it began; null if none is known.'),
+          near: nearSchema,
+        }),
+      )
+      .describe('Newest first, at most the newest 1,000.'),
+  })
+  .meta({ id: 'DeviceOutages' })
+
 const maxMinutes = 129_600
 const maxItems = 10_000
 const defaultItems = 1_000
@@ -143,15 +167,12 @@ const windowQuery = (defaultMinutes: number) => ({
     .describe('End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.'),
 })
 
+const modemIn = z.string().min(1).max(64).optional()
+
 const historyQuery = z.strictObject({
   ...windowQuery(60),
   kind: z.enum(kinds).optional(),
-  modem: z
-    .string()
-    .min(1)
-    .max(64)
-    .optional()
-    .describe('Only samples of this modem, of the kinds `cellular` and `connection`.'),
+  modem: modemIn.describe('Only samples of this modem, of the kinds `cellular` and `connection`.'),
   limit: z.coerce
     .number()
     .int()
@@ -276,10 +297,31 @@ const dataUse = route({
   },
 })
 
+const outages = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/outages',
+  operationId: 'getOutages',
+  summary: 'Get the times without service of a device',
+  description:
+    'Returns when each modem had no service in the window, for how long, and near which town that began. A time counts if at least two samples in a row lie in it, no more than five minutes apart.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: z.strictObject({ ...windowQuery(1_440), modem: modemIn.describe('Only this modem.') }),
+  answers: { 200: { description: 'The times without service.', schema: outagesSchema }, ...hidden },
+  async handle(input) {
+    requireModel(input)
+    const { ctx, services, params, query } = input
+    const reader = requestReader(input)
+    const { window, ...found } = await readOutages(ctx, reader, services.fleetMaps.towns, params.deviceId, query)
+    return { status: 200, body: { ...found, window: windowView(window) } }
+  },
+})
+
 function nextLink(address: string, cursor: string): Record<string, string> {
   const url = new URL(address)
   url.searchParams.set('cursor', cursor)
   return { Link: `<${url.pathname}${url.search}>; rel="next"` }
 }
 
-export const telemetryRoutes: Route[] = [latest, history, dataUse]
+export const telemetryRoutes: Route[] = [latest, history, dataUse, outages]

@@ -17,8 +17,10 @@ export type HistoryRow = {
 // The service writes its router model segment into the document.
 const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
 
-export const telemetryPath = <What extends 'latest' | 'history' | 'data-use'>(deviceId: string, what: What) =>
-  `/api/${modelSegment}/${deviceId}/telemetry/${what}` as const
+export const telemetryPath = <What extends 'latest' | 'history' | 'data-use' | 'outages'>(
+  deviceId: string,
+  what: What,
+) => `/api/${modelSegment}/${deviceId}/telemetry/${what}` as const
 
 export const readLatest = (deviceId: string, signal: AbortSignal): Promise<LatestTelemetry> =>
   get(telemetryPath(deviceId, 'latest'), { signal })

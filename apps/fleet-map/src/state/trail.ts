@@ -4,9 +4,6 @@ import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
 import { type HistoryRow, numberOf, readHistory, type TimeSpan, textOf } from './history.ts'
 
-/** A time without service. `at` is where it began; null without a position. */
-export type Outage = { fromMs: number; toMs: number; at: { lat: number; lon: number } | null }
-
 export type RadioHistory = {
   /** Milliseconds, ascending. Every silence has one extra entry with null values, which charts show as a gap. */
   times: number[]
@@ -15,7 +12,6 @@ export type RadioHistory = {
   sinrDb: (number | null)[]
   marks: ChartMark[]
   trail: TrailPoint[]
-  outages: Outage[]
 }
 
 type SignalTrack = { cellular: HistoryRow[]; fixes: HistoryRow[] }
@@ -49,7 +45,6 @@ export function radioHistory({ cellular, fixes }: SignalTrack): RadioHistory {
     sinrDb: [],
     marks: [],
     trail: trailOf(cellular, fixes),
-    outages: outagesOf(cellular),
   }
   const push = (ts: number, rsrp: number | null, nrRsrp: number | null, sinr: number | null) => {
     out.times.push(ts)
@@ -81,27 +76,6 @@ export function radioHistory({ cellular, fixes }: SignalTrack): RadioHistory {
     serving = now
   }
   return out
-}
-
-/** Returns the times without service, newest first. A time ends with the first measurement that has service. */
-function outagesOf(cellular: readonly HistoryRow[]): Outage[] {
-  const outages: Outage[] = []
-  let open: Outage | undefined
-  let lastMs = 0
-  for (const row of cellular) {
-    const ts = Date.parse(row.ts)
-    // What happened during a silence is unknown.
-    if (open && ts - lastMs > silenceMs) open = undefined
-    lastMs = ts
-    if (open) open.toMs = ts
-    if (row.rat !== 'none') open = undefined
-    else if (!open) {
-      const [lat, lon] = [numberOf(row.lat), numberOf(row.lon)]
-      open = { fromMs: ts, toMs: ts, at: lat === null || lon === null ? null : { lat, lon } }
-      outages.push(open)
-    }
-  }
-  return outages.filter(({ fromMs, toMs }) => toMs > fromMs).reverse()
 }
 
 const signalHoldsMs = 2 * 60_000

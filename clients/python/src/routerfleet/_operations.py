@@ -2982,6 +2982,36 @@ class Operations(Requests):
         ))
         return answer
 
+    def get_outages(
+        self,
+        model_segment: str,
+        device_id: str,
+        *,
+        since_minutes: int | None = None,
+        from_: str | datetime | None = None,
+        to: str | datetime | None = None,
+        modem: str | None = None,
+    ) -> types.DeviceOutages:
+        """Get the times without service of a device
+
+        Returns when each modem had no service in the window, for how long, and near which town that began. A time
+        counts if at least two samples in a row lie in it, no more than five minutes apart.
+
+        Requires the scope `telemetry:read`.
+
+        Args:
+            since_minutes: Length of the window in minutes; 1440 by default.
+            from_: Start of the window, inclusive. Replaces `sinceMinutes`.
+            to: End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.
+            modem: Only this modem.
+        """
+        answer: types.DeviceOutages = self._json(Call(
+            "GET",
+            f"/api/{segment(model_segment)}/{segment(device_id)}/telemetry/outages",
+            query={"sinceMinutes": since_minutes, "from": from_, "to": to, "modem": modem},
+        ))
+        return answer
+
     @overload
     def get_fleet_gps(
         self,

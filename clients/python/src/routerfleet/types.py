@@ -2431,6 +2431,9 @@ class Alert(TypedDict):
     openedAt: str
     measured: dict[str, Any]
     """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    near: "Near | None"
+    """The town that was nearest to the last position of the device when the alert opened. Null without a position.
+    """
     acknowledgedAt: str | None
     acknowledgedBy: str | None
     """`key:…`, `person:…` or `user:…`."""
@@ -2985,6 +2988,9 @@ class AlertOpenedEventData(TypedDict):
     openedAt: str
     measured: dict[str, Any]
     """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    near: "Near | None"
+    """The town that was nearest to the last position of the device when the alert opened. Null without a position.
+    """
     acknowledgedAt: str | None
     acknowledgedBy: str | None
     """`key:…`, `person:…` or `user:…`."""
@@ -3032,6 +3038,9 @@ class AlertClosedEventData(TypedDict):
     openedAt: str
     measured: dict[str, Any]
     """What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`."""
+    near: "Near | None"
+    """The town that was nearest to the last position of the device when the alert opened. Null without a position.
+    """
     acknowledgedAt: str | None
     acknowledgedBy: str | None
     """`key:…`, `person:…` or `user:…`."""
@@ -3791,6 +3800,42 @@ class DeviceDataUse(TypedDict):
     window: "DeviceDataUseWindow"
     items: "list[DeviceDataUseItem]"
     """The modems and interfaces whose counters the router sent, by name."""
+
+
+DeviceOutagesWindow = TypedDict(
+    "DeviceOutagesWindow",
+    {
+        "from": str,
+        "to": str,
+        "requestedMinutes": int,
+        "limitedBy": Literal["plan"] | None,
+    },
+)
+
+
+class DeviceOutagesItemLocation(TypedDict):
+    lat: float
+    lon: float
+
+
+DeviceOutagesItem = TypedDict(
+    "DeviceOutagesItem",
+    {
+        "modem": str | None,
+        "from": str,
+        "to": str,
+        "durationS": int,
+        "location": "DeviceOutagesItemLocation | None",
+        "near": "Near | None",
+    },
+)
+
+
+class DeviceOutages(TypedDict):
+    deviceId: str
+    window: "DeviceOutagesWindow"
+    items: "list[DeviceOutagesItem]"
+    """Newest first, at most the newest 1,000."""
 
 
 class FleetGps(TypedDict):

@@ -1,3 +1,4 @@
+import { nearText } from '#client/near'
 import type { Alert, AlertState, Condition, JobStatus } from '../../api/schemas.ts'
 import { count, duration, measured, moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/label-text.ts'
@@ -107,14 +108,27 @@ function jobText({ jobKind, jobStatus }: Alert['measured']): string {
   return `${kindLabel[kind] ?? kind}: ${jobLook[status as JobStatus]?.label ?? status}`
 }
 
-/** What was measured when the alert opened, with the way to the job or the profile that it is about. */
+/** What was measured when the alert opened, with the way to the job, profile or place that it is about, and the nearest town. */
 export function Measured({ alert }: { alert: Alert }) {
-  const { jobId, profileId } = alert.measured
-  const [job, profile] = [textOf(jobId), textOf(profileId)]
+  const { lat, lon } = alert.measured
+  const [north, east] = [numberOf(lat), numberOf(lon)]
+  const at = north === null || east === null ? undefined : `${north.toFixed(5)}, ${east.toFixed(5)}`
+  const href = linkOf(alert)
   const text = measuredText(alert)
-  if (job !== null) return <a href={linkTo('jobs', { job })}>{text}</a>
-  if (profile !== null) return <a href={linkTo('profiles', { profile })}>{text}</a>
-  return <span>{text}</span>
+  return (
+    <span title={at}>
+      {href ? <a href={href}>{text}</a> : text}
+      {alert.near ? `, ${nearText(alert.near)}` : ''}
+    </span>
+  )
+}
+
+/** The job, the profile or the place that an alert is about. */
+function linkOf({ measured: { jobId, profileId, placeId } }: Alert): string | undefined {
+  const [job, profile, place] = [textOf(jobId), textOf(profileId), textOf(placeId)]
+  if (job !== null) return linkTo('jobs', { job })
+  if (profile !== null) return linkTo('profiles', { profile })
+  return place === null ? undefined : linkTo('alerts', { tab: 'places', place })
 }
 
 const partOf = (value: unknown, name: string): string | null =>
@@ -156,8 +170,10 @@ function measuredText({ kind, measured: values }: Alert): string {
       return textOf(values.reason) ?? ''
     case 'data_use':
       return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
-    default:
-      return `At ${numberOf(values.lat)?.toFixed(4)}, ${numberOf(values.lon)?.toFixed(4)}`
+    case 'entered_place':
+      return `Inside ${textOf(values.placeName) ?? 'the place'}`
+    case 'left_place':
+      return `Outside ${textOf(values.placeName) ?? 'the place'}`
   }
 }
 

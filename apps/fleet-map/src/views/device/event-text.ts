@@ -1,3 +1,4 @@
+import { nearText } from '#client/near'
 import type { DeviceEvent, DeviceStatus, JobStatus } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
 import { count, duration, timeOfDay } from '../../components/format.ts'
@@ -59,7 +60,7 @@ export function eventText({ kind, action, detail }: DeviceEvent): { title: strin
       return { title, more: [attempt > 1 ? `Attempt ${attempt}.` : '', reason ?? ''].filter(Boolean).join(' ') }
     }
     case 'alert':
-      return { title: `Alert ${action}: ${detail.ruleName}`, more: `Severity: ${detail.severity}.` }
+      return { title: `Alert ${action}: ${detail.ruleName}`, more: alertText(detail) }
     case 'reboot': {
       const reason = textOf(detail.reason)
       const uptimeS = numberOf(detail.uptimeS) ?? 0
@@ -85,6 +86,16 @@ export function eventText({ kind, action, detail }: DeviceEvent): { title: strin
         more: changeText(detail),
       }
   }
+}
+
+/** The severity of an alert, its place, and the nearest town. */
+function alertText({ severity, condition, placeName, near }: DeviceEvent['detail']): string {
+  const [place, town] = [textOf(placeName), near as Parameters<typeof nearText>[0] | undefined]
+  const where = [
+    place === null ? '' : `${condition === 'left_place' ? 'outside' : 'inside'} ${place}`,
+    town ? nearText(town) : '',
+  ]
+  return [`Severity: ${severity}`, ...where].filter(Boolean).join(', ').concat('.')
 }
 
 const radioText = ({ rat, plmn, operatorName, cellId }: Radio): string =>

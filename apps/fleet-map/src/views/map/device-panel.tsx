@@ -85,7 +85,7 @@ export function DevicePanel(props: DevicePanelProps) {
             range={range}
             atMs={atMs}
           />
-          <Outages outages={radio.value?.outages ?? []} />
+          <Outages deviceId={deviceId} modem={modem?.modem ?? null} sinceMinutes={sinceMinutes} range={range} />
           <Trips deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Health system={latest.value?.system ?? null} connection={connection ?? null} />

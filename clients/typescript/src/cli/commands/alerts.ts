@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import { nearText } from '../../near.ts'
 import type { components, paths } from '../../openapi.ts'
 import { alertSubject } from '../alert-subject.ts'
 import { allOf } from '../all-of.ts'
@@ -74,7 +75,7 @@ async function listAlerts({ state = ['open'], limit, ...filter }: ListOptions, c
   const { items } = await session.client.get('/orgs/{orgId}/alerts', { params: { path, query } })
   session.print(items, () =>
     table(
-      ['ID', 'SEVERITY', 'STATE', 'KIND', 'DEVICE', 'RULE', 'OPENED'],
+      ['ID', 'SEVERITY', 'STATE', 'KIND', 'DEVICE', 'RULE', 'NEAR', 'OPENED'],
       items.map((alert) => [
         alert.id,
         alert.severity,
@@ -82,6 +83,7 @@ async function listAlerts({ state = ['open'], limit, ...filter }: ListOptions, c
         alert.kind,
         alertSubject(alert),
         alert.ruleName,
+        alert.near && nearText(alert.near),
         alert.openedAt,
       ]),
       'No alerts.',

@@ -27,6 +27,11 @@ export function addTelemetryCommands(program: Command): void {
     .option('--since <minutes>', 'trips that began in the last minutes', '1440')
     .action(printTrips)
   telemetry
+    .command('outages <device>')
+    .description('Print when the router had no service, and near which town, the newest time first.')
+    .option('--since <minutes>', 'the last minutes', '1440')
+    .action(printOutages)
+  telemetry
     .command('export <device>')
     .description('Print the history of a router as a file, the newest sample first.')
     .option('--format <format>', 'csv, ndjson or parquet', 'csv')
@@ -97,8 +102,29 @@ async function printTrips(reference: string, { since }: { since: string }, comma
   )
 }
 
-const placeText = ({ lat, lon, near }: components['schemas']['TripEnd']) =>
-  near ? nearText(near) : `${lat.toFixed(5)},${lon.toFixed(5)}`
+async function printOutages(reference: string, { since }: { since: string }, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { modelSegment, deviceId: await findDeviceId(session, reference) }
+  const params = { path, query: { sinceMinutes: Number(since) } }
+  const outages = await session.client.get('/api/{modelSegment}/{deviceId}/telemetry/outages', { params })
+  session.print(outages, () =>
+    table(
+      ['FROM', 'TO', 'SECONDS', 'MODEM', 'WHERE'],
+      outages.items.map(({ from, to, durationS, modem, location, near }) => [
+        from,
+        to,
+        durationS,
+        modem,
+        location && placeText({ ...location, near }),
+      ]),
+      'The router had service all the time.',
+    ),
+  )
+}
+
+type Located = Pick<components['schemas']['TripEnd'], 'lat' | 'lon' | 'near'>
+
+const placeText = ({ lat, lon, near }: Located) => (near ? nearText(near) : `${lat.toFixed(5)},${lon.toFixed(5)}`)
 
 type ExportOptions = { format: 'csv' | 'ndjson' | 'parquet'; kind?: Kind; since: string }
 
