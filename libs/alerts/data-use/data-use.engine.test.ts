@@ -191,6 +191,31 @@ test('measures organizations without rules, and a day that takes long to read le
   expect(await measure()).toBe(1)
 })
 
+test('a new day is measured again after a minute, then ever less often', async () => {
+  const fleet = await createJobFleet(pool, 1)
+  const deviceId = fleet.deviceIds[0] ?? ''
+  const measure = () => measureDataUse(system, [questdb], [fleet.organizationId])
+  const measuredAgo = (first: number, last: number) =>
+    pool.query(
+      `UPDATE data_use_day SET first_measured_at = now() - make_interval(secs => $2), measured_at = now() - make_interval(secs => $3)
+       WHERE organization_id = $1 AND day = $4`,
+      [fleet.organizationId, first, last, new Date(todayMs).toISOString().slice(0, 10)],
+    )
+  // Before the first report is stored, there is nothing to measure.
+  for (let round = 0; round < 4; round++) expect(await measure()).toBe(0)
+  await count(fleet, deviceId, todayMs, [1, 0, 0], [2, 60, 1])
+  expect(await measure()).toBe(0)
+  await measuredAgo(50, 50)
+  expect(await measure()).toBe(0)
+  await measuredAgo(70, 70)
+  expect(await measure()).toBe(1)
+  await count(fleet, deviceId, todayMs, [3, 90, 2])
+  await measuredAgo(310, 110)
+  expect(await measure()).toBe(0)
+  await measuredAgo(310, 210)
+  expect(await measure()).toBe(1)
+})
+
 describe('several workers', () => {
   let fleet: JobFleet
   beforeEach(async () => {

@@ -12,11 +12,17 @@ const daysPerRun = 10
 const rowsPerStatement = 10_000
 /** When another worker may measure a claimed day, in SQL. Longer than reading it from all copies takes, unless the worker died. */
 const claimLasts = "interval '5 minutes'"
+/**
+ * When a day is measured again, in SQL: a minute after the first time, after twice as long each time then, and every 10 minutes. A
+ * measurement before the first reports have been stored has nothing to show.
+ */
+const measuredAgainAfter = `least(interval '10 minutes',
+  greatest(interval '1 minute', coalesce(known.measured_at - known.first_measured_at, interval '10 minutes')))`
 /** Reading a day again takes at most this share of the time. */
 const readingShare = 0.05
 
 /**
- * Measures what devices have used, by UTC day: the present day every 10 minutes, a past day of the month until it has been over for
+ * Measures what devices have used, by UTC day: the present day every 10 minutes, and in its first minutes more often; a past day of the month until it has been over for
  * six hours. Late samples of earlier days do not count. A day that takes long to read is measured less often. Several workers may
  * run it: each claims a day, reads QuestDB without an open transaction, and stores what it still has claimed.
  * `organizationIds`: only of these organizations. Returns how many rows were stored.
@@ -65,7 +71,7 @@ async function claimDueDay(
        ) wanted
        LEFT JOIN data_use_day known ON known.organization_id = needed.organization_id AND known.day = wanted.day
        WHERE (known.measured_at IS NULL
-           OR known.measured_at < now() - greatest(interval '10 minutes', known.took_ms / $2 * interval '1 millisecond')
+           OR known.measured_at < now() - greatest(${measuredAgainAfter}, known.took_ms / $2 * interval '1 millisecond')
               AND known.measured_at AT TIME ZONE 'UTC' < wanted.day + interval '30 hours')
          AND (known.claimed_at IS NULL OR known.claimed_at < now() - greatest(${claimLasts}, 3 * known.took_ms * interval '1 millisecond'))
      ), claimed AS (
@@ -92,7 +98,8 @@ type Used = { organizationId: string; deviceId: string; bytes: number }
 /** Stores what was measured at the time of the claim, for the organizations that no other worker has claimed since. */
 async function storeDay(connection: Connection, claim: Claim, used: readonly Used[], tookMs: number): Promise<number> {
   const { rows } = await connection.query<{ organization_id: string }>(
-    `UPDATE data_use_day SET measured_at = claimed_at, claimed_at = NULL, took_ms = $4 WHERE ${claimedSql} RETURNING organization_id`,
+    `UPDATE data_use_day SET measured_at = claimed_at, first_measured_at = coalesce(first_measured_at, claimed_at),
+       claimed_at = NULL, took_ms = $4 WHERE ${claimedSql} RETURNING organization_id`,
     [...claimedValues(claim), tookMs],
   )
   const kept = new Set(rows.map(({ organization_id }) => organization_id))

@@ -22,6 +22,8 @@ export type DataUseTotals = { read(organizationId: string): Promise<Totals> }
 
 const freshMs = 60_000
 const oldestMs = 5 * 60_000
+/** After a start and after midnight UTC, the first measurement of the day comes within seconds. */
+const unmeasuredMs = 5_000
 /** A text of 36 characters, an entry of a map, an object and two numbers. */
 const deviceBytes = 200
 
@@ -29,7 +31,10 @@ const deviceBytes = 200
 export function createDataUseTotals({ pools, clock }: { pools: FairPool; clock: Clock }): DataUseTotals {
   const reads: SharedReads<Totals> = createSharedReads({
     clock,
-    agesOf: (_, startedMs) => ({ freshUntilMs: startedMs + freshMs, oldestUntilMs: startedMs + oldestMs }),
+    agesOf: ({ measuredAtMs }, startedMs) =>
+      measuredAtMs === null
+        ? { freshUntilMs: startedMs + unmeasuredMs }
+        : { freshUntilMs: startedMs + freshMs, oldestUntilMs: startedMs + oldestMs },
     maxSize: cacheBytes.dataUse,
     sizeOf: ({ byDevice }, key) => 2 * key.length + (byDevice.size + 1) * deviceBytes,
   })

@@ -4,7 +4,7 @@ import { ago, dataSize, measured, moment } from '../../components/format.ts'
 import { QualityLabel, StatusLabel } from '../../components/labels.tsx'
 import { offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { Chips } from '../../components/table.tsx'
-import { canReadFleet, canReadTelemetry, organizations } from '../../state/session.ts'
+import { canReadFleet, canReadTelemetry, holds, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import css from './devices.module.css'
 
@@ -35,9 +35,16 @@ export const antennaKey = 'antenna'
 const modemsText = ({ count, withoutService }: NonNullable<ListedDevice['modems']>): string =>
   withoutService > 0 ? `${count}, ${withoutService} without service` : String(count)
 
-const dataText = (used: ListedDevice['dataUse'], time: 'todayBytes' | 'monthBytes') => {
-  const bytes = used?.[time]
-  if (!used || typeof bytes !== 'number') return '–'
+const Soon = () => (
+  <span class="label" title="The data use of this UTC day is measured within a minute.">
+    soon
+  </span>
+)
+
+const dataText = ({ dataUse: used, organizationId }: ListedDevice, time: 'todayBytes' | 'monthBytes') => {
+  if (!used) return holds(organizationId, 'telemetry:read') ? <Soon /> : '–'
+  const bytes = used[time]
+  if (typeof bytes !== 'number') return '–'
   return <span title={`Measured ${ago(used.measuredAt)}`}>{dataSize(bytes)}</span>
 }
 
@@ -51,7 +58,11 @@ const deviceColumns: readonly DeviceColumn[] = [
     title: 'Name',
     sort: 'name',
     look: 'name',
-    cell: ({ id, name }) => <a href={linkTo('device', { id })}>{name}</a>,
+    cell: ({ id, name }) => (
+      <a href={linkTo('device', { id })} title={name}>
+        {name}
+      </a>
+    ),
   },
   {
     key: 'status',
@@ -121,15 +132,17 @@ const deviceColumns: readonly DeviceColumn[] = [
   {
     key: 'position',
     title: 'Position',
-    cell: ({ id, location }) =>
+    part: 'near',
+    cell: ({ id, location, near }) =>
       location ? (
         <a
+          title={`${location.lat.toFixed(5)}, ${location.lon.toFixed(5)}`}
           href={linkTo('map', {
             device: id,
             ...{ lon: location.lon.toFixed(4), lat: location.lat.toFixed(4), z: '13' },
           })}
         >
-          {location.lat.toFixed(4)}, {location.lon.toFixed(4)}
+          {near ? nearText(near) : `${location.lat.toFixed(4)}, ${location.lon.toFixed(4)}`}
         </a>
       ) : (
         'Waiting for GPS'
@@ -150,7 +163,7 @@ const deviceColumns: readonly DeviceColumn[] = [
     sort: 'dataToday',
     part: 'dataUse',
     look: 'number',
-    cell: ({ dataUse }) => dataText(dataUse, 'todayBytes'),
+    cell: (device) => dataText(device, 'todayBytes'),
     optional: true,
   },
   {
@@ -159,7 +172,7 @@ const deviceColumns: readonly DeviceColumn[] = [
     sort: 'dataMonth',
     part: 'dataUse',
     look: 'number',
-    cell: ({ dataUse }) => dataText(dataUse, 'monthBytes'),
+    cell: (device) => dataText(device, 'monthBytes'),
     optional: true,
   },
   { key: 'added', title: 'Added', sort: 'createdAt', cell: ({ createdAt }) => time(createdAt), optional: true },
