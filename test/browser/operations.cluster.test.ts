@@ -7,11 +7,13 @@ import { startChatReceiver } from '#test/chat-receiver'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
 import { type Violation, violations } from './axe.ts'
+import { focused, pressOn, typeInto } from './keyboard.ts'
+import { testKeyboardTasks } from './keyboard-tasks.ts'
 import { testOperatorTasks } from './operator-tasks.ts'
 import { movingVehicles } from './product.ts'
 import type { ReaderOptions } from './reader.ts'
 import { registerVan } from './reported-van.ts'
-import { openView, phone, tooSmallToTouch } from './screens.ts'
+import { chooseAction, openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 
 // What an operator does with alerts, places and devices, in Chromium, with nothing but what is visible. The product sends
@@ -40,6 +42,7 @@ const session = browserSession({
 })
 const { product } = session
 testOperatorTasks(session, () => smtp.received)
+testKeyboardTasks(session, () => nextRound())
 
 const read = async (place: string, options: ReaderOptions = {}): Promise<Page> =>
   (await session.read(place, options)).page
@@ -170,7 +173,7 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   expect(delivered('alert.closed')?.data).toMatchObject({ closeReason: 'closed_by_user' })
 })
 
-test('sees 30 open alerts everywhere, acknowledges them together, closes them on a phone, and tests a chat channel', async () => {
+test('sees 30 open alerts everywhere, acknowledges them together, also on a phone, closes them there, and tests a chat channel', async () => {
   const van = await registerVan(product(), 'Storm van')
   const path = `/orgs/${van.organizationId}`
   const post = <Answer>(to: string, body: unknown) =>
@@ -207,9 +210,20 @@ test('sees 30 open alerts everywhere, acknowledges them together, closes them on
   await expect.poll(() => rowsOf(page, 'Alerts').filter({ hasText: 'Ada Byron' }).count()).toBe(30)
   expect(await violations(page)).toEqual<Violation[]>([])
 
+  // The van leaves and comes back: 30 other alerts.
+  await van.reportAt([4.2, 51.9])
+  await nextRound()
+  await van.reportAt([4.05, 51.95])
   const onPhone = await read('#/overview', { key, ...phone })
   await openView(onPhone, 'Alerts')
+  await expect.poll(() => rowsOf(onPhone, 'Alerts').count(), { timeout: minute }).toBe(30)
+  await onPhone.getByLabel('Select all alerts shown').check()
+  expect(await tooSmallToTouch(onPhone)).toEqual([])
+  await onPhone.getByRole('button', { name: 'Acknowledge selected' }).click()
+  await dialog(onPhone, 'Acknowledge 30 alerts?').getByRole('button', { name: 'Acknowledge 30 alerts' }).click()
+  await onPhone.getByText('30 alerts acknowledged.').waitFor()
   await onPhone.getByRole('button', { name: 'Acknowledged (30)' }).click()
+  await expect.poll(() => rowsOf(onPhone, 'Alerts').count()).toBe(30)
   await onPhone.getByLabel('Select all alerts shown').check()
   expect(await tooSmallToTouch(onPhone)).toEqual([])
   await onPhone.getByRole('button', { name: 'Close selected' }).click()
@@ -456,7 +470,7 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await page.getByRole('region', { name: 'Groups' }).getByText('by the tag ferry').waitFor()
   const events = page.getByRole('region', { name: 'Events' }).getByRole('listitem')
 
-  await page.getByRole('button', { name: 'Edit' }).click()
+  await chooseAction(page, 'Edit')
   const form = dialog(page, 'Edit Ferry')
   await form.getByLabel('Name').fill('Ferry 1')
   await form.getByLabel('Model').fill('RF-500')
@@ -471,7 +485,7 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await expect.poll(() => events.first().textContent()).toContain('Device edited')
   expect(await events.first().textContent()).toContain('Page of the operator')
 
-  await page.getByRole('button', { name: 'Reboot', exact: true }).click()
+  await chooseAction(page, 'Reboot')
   await dialog(page, 'Reboot Ferry 1?').getByRole('button', { name: 'Reboot' }).click()
   await expect
     .poll(() => rowsOf(page, 'Jobs of this device').first().textContent())
@@ -493,47 +507,27 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await dialog(page, 'Revoke this token?').getByRole('button', { name: 'Revoke' }).click()
   await tokens.getByText('This device has no token').waitFor()
 
-  await page.getByRole('button', { name: 'Disable' }).click()
+  await chooseAction(page, 'Disable')
   await dialog(page, 'Disable Ferry 1?').getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('More actions').click()
   await page.getByRole('button', { name: 'Enable' }).waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Status', exact: true }).click()
   await expect.poll(() => events.allTextContents()).toContainEqual(expect.stringContaining('→ Disabled'))
-  await page.getByRole('button', { name: 'Delete' }).click()
+  await chooseAction(page, 'Delete')
   await dialog(page, 'Delete Ferry 1?').getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No devices yet').waitFor()
   await page.goBack()
   await page.getByText('Device not found').waitFor()
 })
 
-/** Presses Tab until an element has the focus. Fails if the focus is lost or if the element cannot be reached. */
-async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
-  await target.waitFor()
-  const hasFocus = () => target.evaluate((element) => element.matches(':focus'))
-  for (let presses = 0; presses < 80; presses++) {
-    if (await hasFocus()) return
-    await page.keyboard.press(key)
-  }
-  throw new Error(`Tab does not reach ${target}.`)
-}
-
-const focused = (page: Page) =>
-  page.evaluate<string>(
-    "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()",
-  )
-
 test('adds a device, a group, a profile, a rule and a job by keyboard alone, and never loses the focus', async () => {
   const { key } = await newOrganization('Keyboard')
   const page = await read('#/map', { key: undefined })
   const { keyboard } = page
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const press = async (target: Locator, using: 'Enter' | 'Space' = 'Enter') => {
-    await tabTo(page, target)
-    await keyboard.press(using)
-  }
-  const type = async (target: Locator, text: string) => {
-    await tabTo(page, target)
-    await keyboard.type(text)
-  }
+  const press = (target: Locator, using?: 'Enter' | 'Space') => pressOn(page, target, using)
+  const type = (target: Locator, text: string) => typeInto(page, target, text)
   const fieldInFocus = () => page.evaluate<string>('document.activeElement.name')
   await expect.poll(fieldInFocus).toBe('email')
   for (let stops = 0; stops < 2; stops++) await keyboard.press('Tab')
@@ -620,7 +614,7 @@ test.for(['dark', 'light'] as const)('has no serious accessibility violation in 
   await page.keyboard.press('Escape')
   await go(`#/device?id=${truck?.deviceId}`)
   await look('device', '[aria-label=Events] li')
-  await page.getByRole('button', { name: 'Edit' }).click()
+  await chooseAction(page, 'Edit')
   await look('edit device', 'dialog')
   await page.keyboard.press('Escape')
   await go('#/alerts')

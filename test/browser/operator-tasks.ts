@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { openView, screens, tooSmallToTouch } from './screens.ts'
+import { startChatReceiver } from '#test/chat-receiver'
+import { chooseAction, openView, phone, screens, tooSmallToTouch } from './screens.ts'
 import type { BrowserSession } from './session.ts'
 
 const run = promisify(execFile)
@@ -35,6 +36,14 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
     const { id } = await post<{ id: string }>('/orgs', { name, plan: 'enterprise' })
     const { key } = await post<{ key: string }>(`/orgs/${id}/api-keys`, { name: 'Ada', role: 'admin' })
     return { id, key }
+  }
+
+  /** The link in the last message to an address. */
+  async function linkTo(address: string, pattern: RegExp): Promise<string> {
+    const message = () => mails().findLast(({ to }) => to.includes(address))?.raw
+    await expect.poll(message, { timeout: minute }).toBeDefined()
+    const text = (message() ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+    return pattern.exec(text)?.[0] ?? ''
   }
 
   const newDevice = (organizationId: string, name: string, tags: string[] = []) =>
@@ -179,7 +188,8 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
       const chosen = page.getByRole('region', { name: 'Selected devices' })
       await chosen.getByText('More actions').click()
       await fits(page)
-      await chosen.getByRole('button', { name: 'Transfer' }).click()
+      await page.keyboard.press('Escape')
+      await chooseAction(page, 'Transfer')
       const transfer = page.getByRole('dialog', { name: 'Transfer 1 device?' })
       expect(await transfer.getByLabel(/organization/i).inputValue()).toBe('')
       await transfer.getByLabel(/organization/i).selectOption({ label: `South ${screen}` })
@@ -191,7 +201,7 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
       await page.getByRole('link', { name: 'Ferry 2' }).click()
       await page.getByRole('heading', { name: 'Devices / Ferry 2' }).waitFor()
       await fits(page)
-      await button(page, 'Delete').click()
+      await chooseAction(page, 'Delete')
       await page.getByRole('dialog', { name: 'Delete Ferry 2?' }).getByRole('button', { name: 'Delete' }).click()
       await page.getByText('No devices yet').waitFor()
       const { items } = await product().call<{ items: { name: string }[] }>('GET', '/devices', undefined, to.key)
@@ -211,10 +221,7 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
       await fits(page)
       await dialog.getByRole('button', { name: 'Invite', exact: true }).click()
       await page.getByText(`The invitation is on its way to ${address}.`).waitFor()
-      const invitation = () => mails().findLast(({ to }) => to.includes(address))?.raw
-      await expect.poll(invitation, { timeout: minute }).toBeDefined()
-      const text = (invitation() ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
-      const colleague = await open(/#\/invitation\S*link=\w+/.exec(text)?.[0] ?? '', undefined)
+      const colleague = await open(await linkTo(address, /#\/invitation\S*link=\w+/), undefined)
       await colleague.getByLabel('Your name').fill('Grace Hopper')
       await fits(colleague)
       await button(colleague, 'Join').click()
@@ -230,5 +237,48 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
       await run('bash', ['-c', command ?? ''])
       await page.getByRole('status').getByText(`BUS-${screen} has reported.`).waitFor()
     })
+  })
+  test('on a phone, sets an alert, and tests its e-mail address and its chat channel', async () => {
+    const { id, key } = await newOrganization('Night shift')
+    await newDevice(id, 'Van 1')
+    const chat = await startChatReceiver()
+    const { page } = await read('#/overview', { ...phone, key })
+    await openView(page, 'Alerts')
+    const tabs = page.getByRole('navigation', { name: 'Alerts' })
+    await tabs.getByRole('link', { name: 'Channels' }).click()
+    await button(page, 'New channel').click()
+    const channel = page.getByRole('dialog', { name: 'New chat channel' })
+    await channel.getByLabel('Service').selectOption({ label: 'Mattermost' })
+    await channel.getByLabel('Name').fill('Drivers')
+    await channel.getByLabel(/^URL/).fill(chat.url('/hooks/drivers'))
+    expect(await tooSmallToTouch(page)).toEqual([])
+    await channel.getByRole('button', { name: 'Create' }).click()
+    await button(page, 'Send a test to Drivers').click()
+    await rowsOf(page, 'Chat channels')
+      .getByText(/^Sent, /)
+      .waitFor()
+    expect(chat.received).toMatchObject([{ path: '/hooks/drivers' }])
+
+    await tabs.getByRole('link', { name: 'Rules', exact: true }).click()
+    await button(page, 'New rule').click()
+    const rule = page.getByRole('dialog', { name: 'New rule' })
+    await rule.getByLabel('Name').fill('Van is silent')
+    await rule.getByLabel('For at least (minutes)').fill('15')
+    await rule.getByLabel(/^Send e-mail to/).fill('night@example.com')
+    await rule.getByRole('checkbox', { name: /^Send .*Drivers/ }).check()
+    expect(await tooSmallToTouch(page)).toEqual([])
+    await rule.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('No report for 15 min').waitFor()
+    const owner = await read(await linkTo('night@example.com', /#\/alert-mail\?link=\w+/), { ...phone, key: undefined })
+    await button(owner.page, 'Receive alerts').click()
+    await owner.page.getByText('night@example.com receives the alerts of').waitFor()
+    await tabs.getByRole('link', { name: 'Channels' }).click()
+    await button(page, 'Send a test to night@example.com').click()
+    await rowsOf(page, 'E-mail addresses')
+      .getByText(/^Sent, /)
+      .waitFor()
+    expect(mails().at(-1)).toMatchObject({ to: ['night@example.com'], subject: expect.stringContaining('Test') })
+    expect(await tooSmallToTouch(page)).toEqual([])
+    await chat.close()
   })
 }

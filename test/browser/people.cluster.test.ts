@@ -13,6 +13,7 @@ import { freePort } from '../../apps/stack/engines/process.ts'
 import { violations } from './axe.ts'
 import { serveBelow } from './path-prefix.ts'
 import type { ReaderOptions } from './reader.ts'
+import { chooseAction } from './screens.ts'
 import { browserPages } from './session.ts'
 
 // Tests how people sign in, connect their first router and change the settings, against a product without a demo fleet and a
@@ -289,7 +290,7 @@ test('a person who signed in with a link exports 3,000 devices and a day of hist
   await expect
     .poll(
       async () => {
-        await page.getByRole('button', { name: 'Export history' }).click()
+        await chooseAction(page, 'Export history')
         const dialog = page.getByRole('dialog', { name: 'Export the history of Freight 3000' })
         const download = () => dialog.getByRole('button', { name: 'Download' }).click()
         const lines = await downloaded(page, download)
@@ -299,7 +300,7 @@ test('a person who signed in with a link exports 3,000 devices and a day of hist
       { timeout: minute, interval: 1_000 },
     )
     .toBe(1_441)
-  await page.getByRole('button', { name: 'Export history' }).click()
+  await chooseAction(page, 'Export history')
   await page.getByRole('dialog').getByLabel('File').selectOption('Parquet, for data tools and maps')
   const downloading = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download' }).click()

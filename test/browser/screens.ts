@@ -23,6 +23,12 @@ export async function openView(page: Page, name: string): Promise<void> {
   await entry.click()
 }
 
+/** Chooses an action from the menu of a device, or of the devices that are selected. */
+export async function chooseAction(page: Page, name: string): Promise<void> {
+  await page.getByText('More actions').click()
+  await page.getByRole('button', { name, exact: true }).click()
+}
+
 /** Returns what a finger on this screen could not use: controls under 40 px, and a page that is wider than the screen. */
 export async function tooSmallToTouch(page: Page): Promise<string[]> {
   return page.evaluate(`(() => {

@@ -4,9 +4,13 @@ import 'uplot/dist/uPlot.min.css'
 import { theme } from '../state/theme.ts'
 import { dayAndTime, timeOfDay } from './format.ts'
 
-type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
+/** `digits`: those after the decimal point of its values; none by default. */
+export type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[]; digits?: number }
 /** A tick above the plot, for a change of cell, operator or radio technology. */
 export type ChartMark = { ts: number; label: string }
+
+/** A time behind the lines, such as a dwell. */
+export type ChartBand = { fromMs: number; toMs: number; color: string }
 
 type ChartProps = {
   title: string
@@ -14,6 +18,7 @@ type ChartProps = {
   times: number[]
   series: ChartSeries[]
   marks?: ChartMark[]
+  bands?: ChartBand[]
   height?: number
   cursorMs?: number | null
 }
@@ -44,8 +49,26 @@ function drawMarks(plot: uPlot, marks: readonly ChartMark[], cursorMs: number | 
   ctx.restore()
 }
 
+function drawBands(plot: uPlot, bands: readonly ChartBand[]): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.globalAlpha = 0.18
+  for (const band of bands) {
+    const [from, to] = [band.fromMs, band.toMs].map((ms) =>
+      Math.min(Math.max(plot.valToPos(ms / 1_000, 'x', true), bbox.left), bbox.left + bbox.width),
+    )
+    ctx.fillStyle = color(band.color)
+    if (from !== undefined && to !== undefined) ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height)
+  }
+  ctx.restore()
+}
+
+const noMarks: ChartMark[] = []
+const noBands: ChartBand[] = []
+
 /** A line chart over time. Null values are gaps, for times without reports or without service. */
-export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { title, times, series, marks = noMarks, bands = noBands, height = 120, cursorMs = null } = props
   const frame = useRef<HTMLDivElement>(null)
   const cursor = useRef(cursorMs)
   const plotted = useRef<uPlot | null>(null)
@@ -80,10 +103,12 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
             stroke: color(one.color),
             width: 1.5,
             points: { show: false },
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : minus(Math.round(value))),
+            value: (_: uPlot, value: number | null) =>
+              value === null ? '–' : minus(Number(value.toFixed(one.digits ?? 0))),
           })),
         ],
         hooks: {
+          drawClear: [(plot) => drawBands(plot, bands)],
           draw: [(plot) => drawMarks(plot, marks, cursor.current)],
           setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && showDefault(plot)],
         },
@@ -99,7 +124,7 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       observer.disconnect()
       plot.destroy()
     }
-  }, [times, series, marks, height, look])
+  }, [times, series, marks, bands, height, look])
 
   useEffect(() => {
     plotted.current?.redraw(false)

@@ -8,11 +8,13 @@ import css from './device.module.css'
 import { causeText, type EventKind, eventText, kindLooks } from './event-text.ts'
 
 const kinds = Object.keys(kindLooks) as EventKind[]
+/** What is listed until the reader chooses kinds: a router on the road changes its cell every few minutes. */
+const quietKinds = kinds.filter((kind) => kind !== 'handover' && kind !== 'report')
 
 /** What happened to the device, newest first. The kinds in the address are shown. */
 export function DeviceEvents({ device, round }: { device: Device; round: number }) {
   const chosen = kinds.filter((kind) => place.value.params.kinds?.split(',').includes(kind))
-  const list = usePages(`/devices/${device.id}/events`, { kind: chosen, limit: 50 })
+  const list = usePages(`/devices/${device.id}/events`, { kind: chosen.length > 0 ? chosen : quietKinds, limit: 50 })
   useEffect(() => list.reload(), [round, device.status])
   const toggle = (kind: EventKind) => {
     const next = chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind]

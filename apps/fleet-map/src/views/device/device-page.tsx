@@ -14,11 +14,13 @@ import { linkTo, place } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import { Variables } from '../variables/variables.tsx'
 import css from './device.module.css'
+import { DeviceCharts } from './device-charts.tsx'
 import { DeviceEvents } from './device-events.tsx'
 import { Dwells, Fact, Health } from './device-facts.tsx'
 import { DeviceGroups } from './device-groups.tsx'
 import { DeviceJobList } from './device-job-list.tsx'
 import { DeviceModems } from './device-modems.tsx'
+import { Outages } from './device-outages.tsx'
 import { DeviceProfile } from './device-profile.tsx'
 import { DeviceRadio } from './device-radio.tsx'
 import { SignalNow } from './device-signal.tsx'
@@ -26,6 +28,7 @@ import { DeviceSims } from './device-sims.tsx'
 import { DeviceTokens } from './device-tokens.tsx'
 import { DeviceTools } from './device-tools.tsx'
 import { Trips } from './device-trips.tsx'
+import { Whereabouts } from './whereabouts.tsx'
 
 /** Everything about one device, named by `id` in the address. */
 export function DevicePage() {
@@ -108,6 +111,13 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           {may('group:read') ? <DeviceGroups device={device} /> : null}
           <DeviceTokens device={device} onChanged={changed} />
         </div>
+        {mayTelemetry && latest.value ? (
+          <DeviceCharts
+            deviceId={device.id}
+            modems={latest.value.modems.map(({ modem }) => modem)}
+            mayFleet={mayFleet}
+          />
+        ) : null}
         {may('job:read') ? <DeviceJobList device={device} round={round} /> : null}
         <DeviceEvents device={device} round={round} />
       </div>
@@ -135,7 +145,7 @@ function Facts({ device }: { device: Device }) {
         <Fact name="Position">
           {device.location ? (
             <>
-              {device.location.lat.toFixed(5)}, {device.location.lon.toFixed(5)}
+              <Whereabouts deviceId={device.id} location={device.location} />
               <span class="hint"> {ago(device.location.ts)}</span>
             </>
           ) : (
@@ -163,6 +173,7 @@ const Settings = ({ device }: { device: Device }) => (
 /** Where the device drove and stood in the last day. */
 const PlacesCard = ({ deviceId }: { deviceId: string }) => (
   <div class={`card panel ${css.dwells}`}>
+    <Outages deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Trips deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
   </div>

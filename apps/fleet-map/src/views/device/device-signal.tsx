@@ -10,6 +10,7 @@ import { type Modem, namedModems } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
 import { type RadioHistory, silenceMs } from '../../state/trail.ts'
 import { Fact } from './device-facts.tsx'
+import { Whereabouts } from './whereabouts.tsx'
 
 const alignmentLabel: Record<string, string> = {
   exact: 'GNSS fix',
@@ -80,7 +81,7 @@ export function SignalNow({ onMap, modem, isLoading }: SignalNowProps) {
         </Fact>
         {onMap?.location ? (
           <Fact name="Last fix">
-            {onMap.location.lat.toFixed(5)}, {onMap.location.lon.toFixed(5)}
+            <Whereabouts deviceId={onMap.deviceId} location={onMap.location} />
             <span class="hint"> {ago(onMap.location.ts)}</span>
           </Fact>
         ) : null}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { post, remove } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
+import { ActionMenu, type MenuAction } from '../../components/action-menu.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch } from '../../components/entity.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -23,31 +24,32 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
     close()
     onChanged()
   }
-  const button = (what: NonNullable<Open>, label: string, { danger = false, needsEnabled = false } = {}) => (
-    <button
-      type="button"
-      class={`button ${danger ? 'danger' : ''}`}
-      disabled={needsEnabled && isDisabled}
-      onClick={() => setOpen(what)}
-    >
-      {label}
-    </button>
-  )
+  const action = (
+    what: NonNullable<Open>,
+    label: string,
+    { danger = false, needsEnabled = false } = {},
+  ): MenuAction => ({
+    ...{ label, danger, disabled: needsEnabled && isDisabled },
+    onChoose: () => setOpen(what),
+  })
+  const actions = [
+    action('edit', 'Edit'),
+    action('reboot', 'Reboot', { needsEnabled: true }),
+    action('diagnostics', 'Collect diagnostics', { needsEnabled: true }),
+    action('apply', 'Apply profile', { needsEnabled: true }),
+    action('export', 'Export history'),
+    action('disable', isDisabled ? 'Enable' : 'Disable'),
+    ...((organizations.value?.length ?? 0) > 1 ? [action('transfer', 'Transfer')] : []),
+    action('delete', 'Delete', { danger: true }),
+  ]
   const { lat, lon } = device.location ?? {}
   const where = lat === undefined || lon === undefined ? {} : { lat: lat.toFixed(4), lon: lon.toFixed(4), z: '13' }
   return (
     <div class="toolbar">
-      <a class="button" href={linkTo('map', { device: device.id, ...where })}>
+      <a class="button primary" href={linkTo('map', { device: device.id, ...where })}>
         <Icon name="map" size={16} /> Show on map
       </a>
-      {button('edit', 'Edit')}
-      {button('reboot', 'Reboot', { needsEnabled: true })}
-      {button('diagnostics', 'Collect diagnostics', { needsEnabled: true })}
-      {button('apply', 'Apply profile', { needsEnabled: true })}
-      {button('export', 'Export history')}
-      {button('disable', isDisabled ? 'Enable' : 'Disable')}
-      {(organizations.value?.length ?? 0) > 1 ? button('transfer', 'Transfer') : null}
-      {button('delete', 'Delete', { danger: true })}
+      <ActionMenu actions={actions} />
       {open === 'edit' ? <EditDevice entity={entity} onClose={close} onSaved={done} /> : null}
       {open === 'export' ? <ExportHistory device={device} onClose={close} /> : null}
       {open === 'reboot' ? <ConfirmReboot device={device} onClose={done} /> : null}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ActionMenu } from '../../components/action-menu.tsx'
 import { count } from '../../components/format.ts'
 import { SelectionBar } from '../../components/selection-bar.tsx'
 import { holds, organizations, type Scope } from '../../state/session.ts'
@@ -6,7 +7,6 @@ import { goTo } from '../../state/url.ts'
 import { type BulkSelection, targetParams } from './bulk.ts'
 import { BulkChange, type BulkChangeKind } from './bulk-changes.tsx'
 import { BulkApply, BulkDiagnostics, BulkGroup, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
-import css from './devices.module.css'
 
 type BulkBarProps = {
   selection: BulkSelection
@@ -118,23 +118,9 @@ function MoreActions({ org, onChoose }: { org: string; onChoose: (what: BulkActi
   const offered = more.filter(([what, , scope]) => holds(org, scope) && (what !== 'transfer' || hasOthers))
   if (offered.length === 0) return null
   return (
-    <details class={css.menu}>
-      <summary class="button small">More actions</summary>
-      <div class={`card ${css.actions}`}>
-        {offered.map(([what, label]) => (
-          <button
-            key={what}
-            type="button"
-            class={`button quiet small ${what === 'delete' ? 'danger' : ''}`}
-            onClick={(event) => {
-              event.currentTarget.closest('details')?.removeAttribute('open')
-              onChoose(what)
-            }}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
-    </details>
+    <ActionMenu
+      small
+      actions={offered.map(([what, label]) => ({ label, onChoose: () => onChoose(what), danger: what === 'delete' }))}
+    />
   )
 }

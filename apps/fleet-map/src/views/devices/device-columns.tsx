@@ -110,7 +110,7 @@ const deviceColumns: readonly DeviceColumn[] = [
     cell: ({ modems }) => (modems && modems.count > 0 ? modemsText(modems) : '–'),
     optional: true,
   },
-  { key: 'tags', title: 'Tags', look: 'tags', cell: ({ tags }) => <Chips words={tags} most={2} />, optional: true },
+  { key: 'tags', title: 'Tags', look: 'tags', cell: ({ tags }) => <Chips words={tags} most={1} />, optional: true },
   { key: 'firmware', title: 'Firmware', sort: 'firmware', cell: ({ firmware }) => firmware ?? '–', optional: true },
   {
     key: 'organization',
