@@ -9,8 +9,9 @@ import { coarserAtlas } from './atlas.ts'
 const smallModules =
   /\/(src\/.*\/(background|background-settings|history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
 
-/** The shared styles and those of the first view: in one file, they keep the order in which they are imported. */
-const firstStyles = /\/src\/(styles\/(?!api-reference)|.*\/(map|shell|device|sign-in)\.module\.css$)/
+/** The font, the shared styles and those of the first view: in one file, they keep the order in which they are imported. */
+const firstStyles =
+  /\/@fontsource-variable\/|\/src\/(styles\/(?!api-reference)|.*\/(map|shell|device|sign-in)\.module\.css$)/
 
 const pages = ['index.html', 'docs.html']
 

@@ -17,6 +17,8 @@ const fileReaders = /\/(route-file|geojson)-[^/]+$/
 const backgrounds = /\/(configured-background|world|archives)-[^/]+$/
 // H3, which only the outline of a selected cell or zone needs.
 const outlines = /\/hexes\.worker-[^/]+$/
+// A browser loads only the parts of the font that have the letters of the page.
+const fonts = /\/inter-[^/]+\.woff2$/
 const apiReference = /\/docs(-[^/]+)?\.(html|js|css)$/
 const compressed = /\.(br|gz)$/
 
@@ -35,7 +37,7 @@ async function weigh(files: readonly string[]): Promise<number> {
   return weights.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 90 KB, background 30 KB, API reference 500 KB', async () => {
+test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 90 KB, background 30 KB, font 50 KB and 90 KB, API reference 500 KB', async () => {
   const entries = await readdir(built, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile() && !compressed.test(entry.name))
@@ -62,8 +64,14 @@ test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, o
   const shapes = files.filter((file) => outlines.test(file))
   expect(shapes.length).toBe(1)
   expect(await weigh(shapes)).toBeLessThan(65_000)
+  const fontOf = (letters: string) => files.filter((file) => file.includes(`/inter-${letters}-wght-`))
+  expect(fontOf('latin')).toHaveLength(1)
+  expect(await weigh(fontOf('latin'))).toBeLessThan(50_000)
+  expect(await weigh(fontOf('latin-ext'))).toBeLessThan(90_000)
   const map = files.filter(
-    (file) => ![...panels, ...device, ...readers, ...views, ...reference, ...background, ...shapes].includes(file),
+    (file) =>
+      !fonts.test(file) &&
+      ![...panels, ...device, ...readers, ...views, ...reference, ...background, ...shapes].includes(file),
   )
   expect(await weigh(map)).toBeLessThan(560_000)
 })

@@ -79,7 +79,12 @@ export function Chart(props: ChartProps) {
     const container = frame.current
     if (!container) return
     const grid = { stroke: color('--line'), width: 1 }
-    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
+    const axis = {
+      stroke: color('--text-faint'),
+      grid,
+      ticks: { show: false },
+      font: `${color('--text-xs')} ${color('--font')}`,
+    }
     const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > longSpanMs
     const tick = (seconds: number) => (isLong ? dayAndTime(seconds * 1_000) : timeOfDay(seconds * 1_000))
     // Without a pointer, the legend shows the values at the time slider, or the newest values.

@@ -168,7 +168,7 @@ let ruler: CanvasRenderingContext2D | undefined
 
 /** Draws a place name as an image, because the map has no font server. */
 export function labelImage(text: string, color: string, halo: string): ImageData {
-  const font = '600 12px "Segoe UI", system-ui, "Liberation Sans", sans-serif'
+  const font = '600 12px "Inter Variable", "Segoe UI", system-ui, "Liberation Sans", sans-serif'
   ruler ??= canvas(1, 1)
   ruler.font = font
   const width = Math.ceil(ruler.measureText(text).width) + 8

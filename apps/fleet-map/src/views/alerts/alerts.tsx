@@ -8,7 +8,6 @@ import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { AlertChannels } from './alert-channels.tsx'
 import { AlertInbox } from './alert-inbox.tsx'
 import { AlertRules } from './alert-rules.tsx'
-import css from './alerts.module.css'
 
 // It has a map, which the lists do without.
 const PlaceDetail = lazyView(async () => (await import('../places/place-detail.tsx')).PlaceDetail)
@@ -37,7 +36,7 @@ export function AlertsView() {
           <h1>Alerts</h1>
           <OrganizationPicker allowAll={false} />
         </div>
-        <nav class={css.tabs} aria-label="Alerts">
+        <nav class="tabs" aria-label="Alerts">
           {sections.map(({ tab: name, label }) => (
             <a
               key={name}

@@ -33,7 +33,7 @@ export function JobsView() {
                   <Icon name="plus" size={16} /> New job
                 </a>
               </div>
-              <nav class="segmented" aria-label="Jobs">
+              <nav class="tabs" aria-label="Jobs">
                 <a href={linkTo('jobs')} aria-current={show === 'firmware' ? undefined : 'page'}>
                   Jobs
                 </a>
