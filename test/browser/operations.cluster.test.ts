@@ -512,6 +512,7 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await page.getByText('More actions').click()
   await page.getByRole('button', { name: 'Enable' }).waitFor()
   await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Enable' }).waitFor({ state: 'hidden' })
   await page.getByRole('button', { name: 'Status', exact: true }).click()
   await expect.poll(() => events.allTextContents()).toContainEqual(expect.stringContaining('→ Disabled'))
   await chooseAction(page, 'Delete')

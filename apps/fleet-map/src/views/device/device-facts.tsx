@@ -76,7 +76,6 @@ export function Health({
         </Fact>
         <Fact name="Temperature">{measured(numberOf(system?.temperatureC), '°C')}</Fact>
         <Fact name="Supply voltage">{measured(numberOf(system?.inputVoltageV), 'V', 1)}</Fact>
-        <Fact name="Firmware">{textOf(system?.firmware) ?? '–'}</Fact>
       </dl>
       {textOf(system?.fault) ? <div class="notice bad">Fault: {textOf(system?.fault)}</div> : null}
     </section>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ActionMenu } from '../../components/action-menu.tsx'
 import { count } from '../../components/format.ts'
+import { ActionMenu } from '../../components/menu.tsx'
 import { SelectionBar } from '../../components/selection-bar.tsx'
 import { holds, organizations, type Scope } from '../../state/session.ts'
 import { goTo } from '../../state/url.ts'

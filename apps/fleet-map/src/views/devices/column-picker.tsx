@@ -1,6 +1,6 @@
+import { Menu } from '../../components/menu.tsx'
 import { place, setParams } from '../../state/url.ts'
 import { columnsIn, offeredColumns } from './device-columns.tsx'
-import css from './devices.module.css'
 
 /** Chooses the columns of the table; the address keeps them. */
 export function ColumnPicker() {
@@ -10,25 +10,22 @@ export function ColumnPicker() {
     setParams({ cols: next.join(',') }, { replace: true })
   }
   return (
-    <details class={css.menu}>
-      <summary class="button">Columns</summary>
-      <div class="card">
-        {offeredColumns()
-          .filter(({ key }) => key !== 'name')
-          .map(({ key, title }) => (
-            <label key={key} class="choice">
-              <input
-                type="checkbox"
-                checked={shown.includes(key)}
-                onChange={(event) => toggle(key, event.currentTarget.checked)}
-              />
-              <span>{title}</span>
-            </label>
-          ))}
-        <button type="button" class="button quiet small" onClick={() => setParams({ cols: null }, { replace: true })}>
-          Reset
-        </button>
-      </div>
-    </details>
+    <Menu label="Columns">
+      {offeredColumns()
+        .filter(({ key }) => key !== 'name')
+        .map(({ key, title }) => (
+          <label key={key} class="choice">
+            <input
+              type="checkbox"
+              checked={shown.includes(key)}
+              onChange={(event) => toggle(key, event.currentTarget.checked)}
+            />
+            <span>{title}</span>
+          </label>
+        ))}
+      <button type="button" class="button quiet small" onClick={() => setParams({ cols: null }, { replace: true })}>
+        Reset
+      </button>
+    </Menu>
   )
 }

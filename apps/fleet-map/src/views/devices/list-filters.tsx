@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
 import { configStateLabel, deviceStatuses, statusLabel } from '../../components/label-text.ts'
+import { Menu } from '../../components/menu.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { canReadFleet, canReadTelemetry, homeOrganizationId } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
@@ -45,22 +46,22 @@ export function ListFilters() {
           placeholder="Tags"
           onChange={(tags) => setParams({ tag: tags || null })}
         />
-        <details class={css.menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary class="button">
-            <Icon name="filter" size={16} /> More filters
-          </summary>
-          <div class={`card ${css.moreFilters}`}>
-            <MoreFilters choices={choices} />
-          </div>
-        </details>
+        <Menu
+          label={
+            <>
+              <Icon name="filter" size={16} /> More filters
+            </>
+          }
+          kind="fields"
+          onToggle={setOpen}
+        >
+          <MoreFilters choices={choices} />
+        </Menu>
         <ColumnPicker />
         {org && canReadFleet.value ? (
-          <details class={css.menu}>
-            <summary class="button">Views</summary>
-            <div class={`card ${css.views}`}>
-              <SavedViews org={org} />
-            </div>
-          </details>
+          <Menu label="Views" kind="list">
+            <SavedViews org={org} />
+          </Menu>
         ) : null}
         <OrganizationPicker allowAll />
       </div>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job, JobBatch, JobStatus } from '../../api/schemas.ts'
-import { ago, count, moment } from '../../components/format.ts'
+import { ago, count, moment, plural } from '../../components/format.ts'
 import { heldText } from '../../components/held-text.ts'
 import { jobLook, jobStatuses, kindLabel } from '../../components/label-text.ts'
 import { JobProgress } from '../../components/labels.tsx'
@@ -169,13 +169,13 @@ function JobReason({ job: { error, heldBecause } }: { job: Job }) {
   return reason ? <div class={`hint ${css.jobReason}`}>{reason}</div> : null
 }
 
-/** A short result; long ones open on the page of the job. */
+/** A result that is a text. One of several values opens on the page of the job. */
 function Result({ value }: { value: unknown }) {
   if (value === null || value === undefined) return null
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (typeof value === 'object') return <span class="hint">{plural(Object.keys(value).length, 'value')}</span>
   return (
-    <span class={css.jobResult} title={text}>
-      {text}
+    <span class={css.jobResult} title={String(value)}>
+      {String(value)}
     </span>
   )
 }

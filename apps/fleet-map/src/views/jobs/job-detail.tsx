@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job } from '../../api/schemas.ts'
+import { actorText } from '../../components/actor.ts'
 import { moment } from '../../components/format.ts'
 import { deliveryText, heldText } from '../../components/held-text.ts'
 import { jobLook, kindLabel } from '../../components/label-text.ts'
@@ -49,7 +50,11 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
         columns={[
           { title: 'State', cell: ({ status }) => jobLook[status].label },
           { title: 'Time', cell: ({ at }) => moment(at) },
-          { title: 'By', cell: ({ by }) => by.replace(/^device:.*/, 'The device'), optional: true },
+          {
+            title: 'By',
+            cell: ({ by }) => (by.startsWith('key:') ? 'An API key' : actorText(by, null)),
+            optional: true,
+          },
         ]}
         rows={value.history}
         keyOf={({ at, status }) => at + status}

@@ -1,5 +1,5 @@
 import type { AuditRecord } from '../../api/schemas.ts'
-import { kindLabel } from '../../components/label-text.ts'
+import { deviceStatuses, kindLabel, statusLabel } from '../../components/label-text.ts'
 import { type Role, roleLabel } from './role-text.ts'
 
 /**
@@ -110,11 +110,12 @@ const said = new Set(['name', 'email', 'deviceId', 'ruleId', 'newKeyId', 'princi
 
 /** What a record says beside its sentence: `role: Operator`. */
 export function detailText({ action, detail }: AuditRecord): string {
-  if (action === 'device.status_changed' || action === 'person.role_changed')
-    return `${valueText(detail.from)} → ${valueText(detail.to)}`
+  if (action === 'device.status_changed') return `${statusText(detail.from)} → ${statusText(detail.to)}`
+  if (action === 'person.role_changed') return `${valueText(detail.from)} → ${valueText(detail.to)}`
   return Object.entries(detail)
     .filter(
-      ([name, value]) => !said.has(name) && value !== null && !(action.startsWith('firmware') && name === 'version'),
+      ([name, value]) =>
+        !said.has(name) && value !== null && !isId(value) && !(action.startsWith('firmware') && name === 'version'),
     )
     .map(([name, value]) => `${wordsOfName(name)}: ${valueText(value)}`)
     .join(', ')
@@ -125,5 +126,24 @@ const wordsOfName = (name: string): string => name.replaceAll(/([A-Z])/g, (lette
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none'
   if (typeof value === 'string' && Object.hasOwn(roleLabel, value)) return roleLabel[value as Role]
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return isRecord(value) ? recordText(value) : String(value)
 }
+
+/** `Standard router, version 2`: what has a name begins with it. */
+function recordText({ name, ...others }: Record<string, unknown>): string {
+  const rest = Object.entries(others).filter(([, value]) => value !== null && !isId(value))
+  const words = rest.map(([key, value]) => `${wordsOfName(key)} ${valueText(value)}`)
+  return [...(typeof name === 'string' ? [name] : []), ...words].join(', ')
+}
+
+function statusText(status: unknown): string {
+  const known = deviceStatuses.find((one) => one === status)
+  return known ? statusLabel(known) : String(status)
+}
+
+/** An id says nothing to people: the sentence names the object. */
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
