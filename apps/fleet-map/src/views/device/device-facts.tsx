@@ -29,7 +29,7 @@ export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
   return (
     <section>
       <h2>Dwells</h2>
-      <ul style={{ display: 'grid', gap: 'var(--space-2)' }}>
+      <ul class="entries">
         {items.map((dwell) => (
           <li key={dwell.id}>
             <strong>{duration(dwell.durationS)}</strong>

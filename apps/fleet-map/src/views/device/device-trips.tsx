@@ -20,7 +20,7 @@ export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
   return (
     <section aria-label="Trips">
       <h2>Trips</h2>
-      <ul style={{ display: 'grid', gap: 'var(--space-2)' }}>
+      <ul class="entries">
         {items.map((trip) => (
           <li key={trip.departedAt}>
             <strong>
