@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { settingFaults } from './known-settings.ts'
+import { labelOf, settingFaults } from './known-settings.ts'
+import { settingValues } from './profile-settings.ts'
 
 const short = { code: 'format', detail: 'A Wi-Fi password has 8 to 63 characters.' }
 
@@ -16,4 +17,21 @@ test.each([
   ['no password', { ssid: 'depot' }, []],
 ])('checks the Wi-Fi password: %s', (_, wifi, faults) => {
   expect(settingFaults({ wifi })).toEqual(faults)
+})
+
+test('settings are listed by their words: secrets, variables and lists are one value', () => {
+  const secret = { $secret: { set: true, updatedAt: '2026-05-04T12:30:00.000Z' } }
+  const settings = {
+    wifi: { ssid: 'depot', wifiPassword: secret },
+    dns: ['1.1.1.1'],
+    vpn: { peer: { $var: 'peer' } },
+    ntp: {},
+  }
+  expect(settingValues(settings).map(({ path, value }) => [labelOf(path) ?? path, value])).toEqual([
+    ['Wi-Fi: Network name (SSID)', 'depot'],
+    ['Wi-Fi: Password', secret],
+    ['dns', ['1.1.1.1']],
+    ['vpn.peer', { $var: 'peer' }],
+    ['ntp', {}],
+  ])
 })

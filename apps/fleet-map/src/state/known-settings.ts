@@ -74,6 +74,16 @@ export function settingFaults(settings: Settings): SettingFault[] {
   )
 }
 
+/** The words of a setting with this path, such as `wifi.ssid`; undefined for one that the page does not know. */
+export function labelOf(path: string): string | undefined {
+  for (const { title, settings } of knownSections)
+    for (const { path: known, label } of settings) {
+      const [section, ...names] = known
+      if (names.some((name) => `${section}.${name}` === path)) return `${title}: ${label}`
+    }
+  return undefined
+}
+
 export function readSetting(settings: Settings, path: KnownSetting['path']): unknown {
   const inner = settings[path[0]]
   return isObject(inner) ? inner[nameIn(settings, path)] : undefined

@@ -10,6 +10,15 @@ export const isSetSecret = (value: unknown): boolean =>
 export const variableOf = (value: unknown): string | undefined =>
   isObject(value) && typeof value.$var === 'string' ? value.$var : undefined
 
+/** Returns the single values of settings with their paths, such as `wifi.ssid`. Secrets, variables and lists are one value. */
+export function settingValues(settings: { [key: string]: unknown }, path = ''): { path: string; value: unknown }[] {
+  return Object.entries(settings).flatMap(([key, value]) => {
+    const inner = path ? `${path}.${key}` : key
+    const isSection = isObject(value) && Object.keys(value).length > 0 && !isSetSecret(value) && !variableOf(value)
+    return isSection ? settingValues(value, inner) : [{ path: inner, value }]
+  })
+}
+
 /** Returns the paths of all secrets that are set. */
 export function secretPaths(value: unknown, path = ''): string[] {
   if (isSetSecret(value)) return [path]

@@ -3,6 +3,7 @@ import { get, remove } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
+import { SettingsTable } from '../../components/settings-table.tsx'
 import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
 import { goTo, linkTo } from '../../state/url.ts'
@@ -53,7 +54,7 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
       <ProfileVersions org={org} profile={value} onRolledBack={profile.reload} />
       <section class="card panel" aria-label="Settings">
         <h2>Settings</h2>
-        <pre class="code-block">{JSON.stringify(value.settings, null, 2)}</pre>
+        <SettingsTable settings={value.settings} />
       </section>
       {dialog === 'edit' ? (
         <ProfileDialog

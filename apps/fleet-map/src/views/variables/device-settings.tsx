@@ -3,10 +3,10 @@ import { all, get } from '../../api/client.ts'
 import type { Device, DeviceConfig } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { useResource } from '../../components/resource.ts'
+import { SettingsTable } from '../../components/settings-table.tsx'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { linkTo } from '../../state/url.ts'
-import css from './variables.module.css'
 import { VariableText } from './variables.tsx'
 
 /** What a device would receive if a profile were applied now, and where each value is from. */
@@ -52,7 +52,7 @@ function Rendered({ deviceId, profileId }: { deviceId: string; profileId: string
       {variables.length > 0 ? (
         <Table caption="Where the values are from" columns={columns} rows={variables} keyOf={({ name }) => name} />
       ) : null}
-      <pre class={`code-block ${css.preview}`}>{JSON.stringify(settings, null, 2)}</pre>
+      {settings ? <SettingsTable settings={settings} /> : null}
     </>
   )
 }
