@@ -439,6 +439,8 @@ test('sorts devices, chooses columns, updates and reboots chosen ones; the addre
   await page.getByText('Columns').click()
   await page.getByRole('checkbox', { name: 'Serial' }).uncheck()
   await page.getByRole('checkbox', { name: 'Position' }).check()
+  await page.getByRole('heading', { name: 'Devices' }).click()
+  await page.getByRole('checkbox', { name: 'Position' }).waitFor({ state: 'hidden' })
   await page.reload()
   await expect.poll(async () => (await names())[0]).toMatch(/^Van/)
   const headings = await page.getByRole('columnheader').allTextContents()
