@@ -3,7 +3,7 @@ import { all, post } from '../../api/client.ts'
 import type { ConfigProfile, ConfigProfileVersion } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { ago } from '../../components/format.ts'
+import { ago, moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -86,7 +86,14 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
 }
 
 const Value = ({ text, look }: { text: string | undefined; look: string }) =>
-  text === undefined ? <span class="label">Not set</span> : <span class={`${css.setting} ${css[look]}`}>{text}</span>
+  text === undefined ? (
+    <span class="label">Not set</span>
+  ) : (
+    <span class={`${css.setting} ${css[look]}`}>{text.replace(secretTime, (at) => moment(at))}</span>
+  )
+
+/** When a secret was set, as `diffSettings` says it. */
+const secretTime = /(?<=^Secret set )\S+$/
 
 /** The differences of name, description, model and settings. */
 function changesBetween(before: ConfigProfileVersion, after: ConfigProfileVersion): SettingChange[] {
