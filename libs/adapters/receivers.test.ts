@@ -48,6 +48,17 @@ describe('nmea', () => {
     expect(dropped).toEqual([{ field: 'GSV', reason: 'unmapped', count: 1 }])
   })
 
+  test.each([
+    ['\u00b5b\u0001\u0007', ''],
+    ['$GPGGA,1235', ''],
+    ['\0\0', '\0'],
+    ['\\s:GPS1,c:1762400000*hh\\', ''],
+  ])('a sentence after %j is read', (before, after) => {
+    const { samples, rejected } = read('nmea', `${gga}\n${before}${rmc}${after}`)
+    expect(samples).toMatchObject([{ satellites: 8, headingDeg: 84.4 }])
+    expect(rejected).toEqual([])
+  })
+
   test('without a date, the day is the nearest one', () => {
     const afterMidnightMs = Date.UTC(2026, 4, 5, 0, 10)
     const south = sentence('GPGGA,235900,4807.038,S,01131.000,W,1,08,0.9,5,M,46.9,M,,')

@@ -13,6 +13,8 @@ test.each([
   ['$FRLIN,,352099001761481,*5C', { is: 'identity', device: imei }],
   ['$GPRMC,123519.00,A,4807.038,N,01131.000,E,022.4,084.4,040526,,,A*58', { is: 'position', protocol: 'nmea' }],
   ['\\s:AIS,c:1762400000*2A\\$GPGLL,,,,,123519.00,V*0E', { is: 'position', protocol: 'nmea' }],
+  ['\u00b5b\u0001\u0007$GPGLL,,,,,123519.00,V*25', { is: 'position', protocol: 'nmea' }],
+  ['\u00b5b$GPGLL,,,,,123519.00,V*24', { is: 'unknown' }],
   ['{"class":"TPV","mode":1}', { is: 'position', protocol: 'gpsd' }],
   ['000000000000000,170515,3613.25,N,11559.14,W,0.0,,,,,,,,', { is: 'position', protocol: 'cradlepoint' }],
   [

@@ -1,3 +1,4 @@
+import { parseSentence } from '#adapters/nmea/sentence'
 import { type DeviceIdentity, normalizeIdentity } from '#device-edge/gateway'
 import type { PositionProtocol } from '../protocol.ts'
 
@@ -20,9 +21,15 @@ export function kindOf(line: string): LineKind {
   if (named !== undefined) return identityOf(named)
   if (/^(?:\\[^\\]*\\)?[$!]/.test(line)) return { is: 'position', protocol: 'nmea' }
   const id = cradlepointLine.exec(line)?.[1]
-  if (id === undefined) return { is: 'unknown' }
+  if (id === undefined) return isSentence(line) ? { is: 'position', protocol: 'nmea' } : { is: 'unknown' }
   const device = deviceOf(id)
   return { is: 'position', protocol: 'cradlepoint', ...(device ? { device } : {}) }
+}
+
+/** Returns whether a line ends with a sentence. Receivers can send another protocol between the sentences. */
+function isSentence(line: string): boolean {
+  const sentence = line.includes('$') ? parseSentence(line) : undefined
+  return typeof sentence === 'object' && 'type' in sentence
 }
 
 /** Objects of gpsd that hold no position, such as VERSION, are of no use to the service. */

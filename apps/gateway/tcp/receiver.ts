@@ -22,7 +22,7 @@ type ReceiverParts = {
 /** The shortest time between two reports of a connection: a receiver can have ten positions a second. */
 const betweenReportsMs = 1_000
 const idleLimitMs = 10 * 60_000
-/** Lines that cannot be used before the connection is closed. */
+/** Lines in a row that cannot be used before the connection is closed. */
 const maxUnusable = 100
 const watch = '?WATCH={"enable":true,"json":true}\n'
 
@@ -59,8 +59,10 @@ export async function readReceiver(socket: Socket, parts: ReceiverParts): Promis
     else if (kind.is === 'identity') device = kind.device
     else if (kind.is === 'position') {
       const owner = kind.device ?? device
-      if (owner) batches.add(kind.protocol, owner, line)
-      else drop('no_device')
+      if (owner) {
+        unusable = 0
+        batches.add(kind.protocol, owner, line)
+      } else drop('no_device')
     }
   }
 

@@ -7,15 +7,18 @@ export type BrokenSentence = { reason: string }
 const maxCharacters = 120
 const form = /^[$!](?:(P[A-Z0-9]*)|[A-Z]{2}([A-Z]{3})),([^*]*)\*([0-9A-F]{2})$/i
 
-/** A tag block of NMEA 4, such as `\s:GPS1,c:1762400000*hh\`: who sent the sentence and when, which no field needs. */
-const tagBlock = /^\\[^\\]*\\/
+/**
+ * Returns the line from its last `$`, which is in no sentence. What stands before is a tag block of NMEA 4, such as
+ * `\s:GPS1,c:1762400000*hh\`, a sentence that was cut off, or another protocol of the receiver.
+ */
+const withoutStart = (line: string): string => line.slice(Math.max(0, line.lastIndexOf('$')))
 
 /**
  * Parses a line. The checksum is required: without it, a damaged position cannot be recognized. Sentences that begin with P are
  * the maker's own, which no table can read.
  */
 export function parseSentence(received: string): Sentence | 'proprietary' | BrokenSentence {
-  const line = received.replace(tagBlock, '')
+  const line = withoutStart(received).replaceAll('\0', '')
   if (line.length > maxCharacters) return { reason: `more than ${maxCharacters} characters` }
   const [whole, proprietary, type = '', fields = '', checksum = ''] = form.exec(line) ?? []
   if (whole === undefined) return { reason: 'not a sentence with a checksum' }

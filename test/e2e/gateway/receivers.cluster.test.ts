@@ -135,6 +135,22 @@ test('the recorded objects of gpsd, without a fix', async ({ skip }) => {
   expect(row).toMatchObject({ fix: 'none', lat: null, usable: false })
 })
 
+test('other bytes between the sentences do not end a connection', async () => {
+  const router = await service.newRouter()
+  const time = new Date(Date.now() - 1_000).toISOString().slice(11, 19).replaceAll(':', '')
+  const gga = sentence(`GPGGA,${time},4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,`)
+  const noise = Array.from({ length: 60 }, (_, index) => `noise ${index}`)
+  await sendLines([
+    `SERIAL:${router.serial}`,
+    ...noise,
+    gga,
+    ...noise,
+    `\u0001\u0002${sentence('GPVTG,084.4,T,,M,010.0,N,018.5,K,A')}`,
+  ])
+  const { location } = await service.latest(router, 'location')
+  expect(location).toMatchObject({ satellites: 8, headingDeg: 84.4 })
+})
+
 test('bad input is counted by name and closes the connection', async () => {
   const router = await service.newRouter()
   const [lines, nameless, long] = [await ignored('line'), await ignored('no_device'), await ignored('line_too_long')]
