@@ -41,9 +41,8 @@ export async function readReceiver(socket: Socket, parts: ReceiverParts): Promis
   let device = parts.configured
   let sending: Promise<void> | undefined
   let waiting: NodeJS.Timeout | undefined
-  let sentAtMs = Number.NEGATIVE_INFINITY
+  let [sentAtMs, unusable] = [Number.NEGATIVE_INFINITY, 0]
   const batches = createPositionBatches({ recentOf, nowMs, isSending: () => sending !== undefined, onComplete })
-  let unusable = 0
 
   function drop(reason: string): void {
     metrics.count('tcp', 'unknown', 'ignored', reason)
