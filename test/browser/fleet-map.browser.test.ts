@@ -133,6 +133,17 @@ test('shows the modems of a device side by side, and switches between them in th
       expect.stringMatching(/^wwan0 Active.*Vodafone.*−90 dBm.*connected.*12\.3 MB.*1\.0 MB$/),
       expect.stringMatching(/^wwan1 .*No service.*SIM of 20408.*disconnected.*–$/),
     ])
+  const history = page.getByRole('region', { name: 'History' })
+  await history
+    .getByRole('img', { name: /^Signal \(RSRP\): wwan0 between −?-?\d+ and .* dBm, wwan1: no values$/ })
+    .waitFor()
+  await history.getByLabel('Range of the charts').selectOption('Last hour')
+  await expect.poll(() => parameters(page).get('range')).toBe('60')
+  await history.getByRole('table', { name: 'Data use by day' }).getByText('12.3 MB').waitFor()
+  await page
+    .getByRole('region', { name: 'Facts' })
+    .getByText(/(km .* of|^in) [A-Z]/)
+    .waitFor()
   await page.goto(`${product().url}/#/map?device=${van.deviceId}&org=${van.organizationId}&lon=30&lat=-20&z=12`)
   const panel = page.getByRole('complementary', { name: 'Device Two operators' })
   const modem = (name: string) => panel.getByRole('group', { name: 'Modem' }).getByRole('button', { name })

@@ -137,6 +137,9 @@ describe('an import', () => {
     expect(await shell('routerfleet telemetry trips I-1', asAdmin())).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('The router made no trip.') },
     })
+    expect(await shell('routerfleet telemetry outages I-1', asAdmin())).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('The router had service all the time.') },
+    })
   })
 })
 

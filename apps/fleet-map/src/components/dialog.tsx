@@ -39,10 +39,13 @@ export function Dialog(props: DialogProps) {
   const guard = useEntered()
   useEffect(() => {
     const dialog = element.current
+    const opener = document.activeElement
     dialog?.showModal()
     return () => {
       isShown.current = false
       dialog?.close()
+      // The browser returns the focus only from a dialog that is still part of the page.
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true })
     }
   }, [])
   return (

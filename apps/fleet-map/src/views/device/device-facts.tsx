@@ -57,9 +57,12 @@ export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
 export function Health({
   system,
   connection,
+  withFirmware = true,
 }: {
   system: Record<string, unknown> | null
   connection: Record<string, unknown> | null
+  /** Whether to show the firmware, which the page of a device has in its facts. */
+  withFirmware?: boolean
 }) {
   if (!system && !connection) return null
   const uptimeS = numberOf(system?.uptimeS)
@@ -76,6 +79,7 @@ export function Health({
         </Fact>
         <Fact name="Temperature">{measured(numberOf(system?.temperatureC), '°C')}</Fact>
         <Fact name="Supply voltage">{measured(numberOf(system?.inputVoltageV), 'V', 1)}</Fact>
+        {withFirmware ? <Fact name="Firmware">{textOf(system?.firmware) ?? '–'}</Fact> : null}
       </dl>
       {textOf(system?.fault) ? <div class="notice bad">Fault: {textOf(system?.fault)}</div> : null}
     </section>

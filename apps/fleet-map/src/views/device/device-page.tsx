@@ -89,12 +89,16 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <Facts device={device} />
           {mayFleet ? (
             <div class="card panel">
-              <SignalNow onMap={onMap.value} isLoading={onMap.loading} />
+              <SignalNow onMap={onMap.value} isLoading={onMap.loading} withFix={false} />
             </div>
           ) : null}
           {mayTelemetry ? (
             <div class="card panel">
-              <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
+              <Health
+                system={latest.value?.system ?? null}
+                connection={latest.value?.connection ?? null}
+                withFirmware={false}
+              />
               {latest.value && !latest.value.system && !latest.value.connection ? (
                 <p class="label">No health values reported yet.</p>
               ) : null}
@@ -112,17 +116,19 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <DeviceTokens device={device} onChanged={changed} />
         </div>
         {mayTelemetry && latest.value ? (
-          <DeviceCharts
-            deviceId={device.id}
-            modems={latest.value.modems.map(({ modem }) => modem)}
-            mayFleet={mayFleet}
-          />
+          <DeviceCharts deviceId={device.id} modems={chartedModems(latest.value.modems)} mayFleet={mayFleet} />
         ) : null}
         {may('job:read') ? <DeviceJobList device={device} round={round} /> : null}
         <DeviceEvents device={device} round={round} />
       </div>
     </div>
   )
+}
+
+/** The names of the modems, or null for all samples of a router that names none. */
+function chartedModems(modems: readonly { modem: string | null }[]): (string | null)[] {
+  const names = modems.flatMap(({ modem }) => modem ?? [])
+  return names.length > 0 ? names : [null]
 }
 
 function Facts({ device }: { device: Device }) {

@@ -32,10 +32,12 @@ type SignalNowProps = {
   modem?: Modem | undefined
   /** Whether the service has not answered yet. */
   isLoading: boolean
+  /** Whether to show where the device is, which the page of a device has in its facts. */
+  withFix?: boolean
 }
 
 /** Shows the newest measurement of a modem, by default the active one: what limits it, and the accuracy of its position. */
-export function SignalNow({ onMap, modem, isLoading }: SignalNowProps) {
+export function SignalNow({ onMap, modem, isLoading, withFix = true }: SignalNowProps) {
   const signal = modem ?? onMap?.signal
   const isOld = signal ? Date.now() - Date.parse(signal.ts) > silenceMs : false
   if (!signal)
@@ -79,7 +81,7 @@ export function SignalNow({ onMap, modem, isLoading }: SignalNowProps) {
           {placeOf(signal, onMap?.location ?? null)}
           {signal.alignErrorM === null ? '' : ` (±\u00a0${Math.round(signal.alignErrorM)}\u00a0m)`}
         </Fact>
-        {onMap?.location ? (
+        {withFix && onMap?.location ? (
           <Fact name="Last fix">
             <Whereabouts deviceId={onMap.deviceId} location={onMap.location} />
             <span class="hint"> {ago(onMap.location.ts)}</span>
