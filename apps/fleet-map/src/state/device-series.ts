@@ -15,7 +15,7 @@ const steps = 288
 const shortestStepS = 60
 
 /** The length of the steps of a chart over so many minutes. */
-export const stepSecondsOf = (minutes: number): number => Math.max(shortestStepS, Math.ceil((minutes * 60) / steps))
+const stepSecondsOf = (minutes: number): number => Math.max(shortestStepS, Math.ceil((minutes * 60) / steps))
 
 /** The mean of each field in each step of the last minutes, by the start of the step in milliseconds. */
 async function readSteps(deviceId: string, { kind, modem, minutes }: StepsOf, signal: AbortSignal) {
