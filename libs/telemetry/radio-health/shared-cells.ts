@@ -133,7 +133,9 @@ export function createSharedCells(roster: Roster, { fromHour, toHour }: HourWind
 
   return {
     addCell(columns) {
-      const steps = addSorted(packed, pack(columns))
+      // First the count: packing may replace the array with a longer one.
+      const count = pack(columns)
+      const steps = addSorted(packed, count)
       while (!steps.next().done);
     },
     addSorted,
