@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { pmtilesWorld } from '#test/pmtiles'
 import { decodeTile } from '#test/tiles'
@@ -31,6 +31,8 @@ const session = browserSession({
 const { product, read } = session
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+/** As red, green and blue: a weak, a good and an unknown signal. */
+const trailColors = ['253,174,97', '171,217,233', '139,147,156']
 const mapLabel = (page: Page) => page.getByRole('region', { name: /^Map,/ }).getAttribute('aria-label')
 const shownCount = (page: Page) =>
   page.getByRole('complementary', { name: 'Filters' }).locator('strong').first().textContent()
@@ -111,7 +113,9 @@ test('follows a device that moves out of the view and back, without a new start'
   expect(await page.evaluate('window.isFirstStart')).toBe(true)
 })
 
-test('shows the modems of a device side by side, and switches between them in the panel of the map', async () => {
+test('maps the day of a device, shows its modems side by side, and switches between them in the panel of the map', {
+  timeout: 6 * minute,
+}, async () => {
   const van = await registerVan(product(), 'Two operators')
   await van.reportAt([30, -20])
   const ts = Date.now() - 10_000
@@ -124,6 +128,10 @@ test('shows the modems of a device side by side, and switches between them in th
     { kind: 'connection', ts: ts - 60_000, ...first, state: 'connected', rxBytes: 1e9, txBytes: 5e6 },
     { kind: 'connection', ts, ...first, state: 'connected', rxBytes: 1.0123e9, txBytes: 6e6 },
     { kind: 'connection', ts, ...second, state: 'disconnected' },
+    ...Array.from({ length: 10 }, (_, index) => ({
+      ...{ kind: 'location', ts: ts - (10 - index) * 60_000, lat: -20, lon: 29.9 + index / 100 },
+      ...{ fix: '3d', accuracyM: 5 },
+    })),
   ])
   const { page } = await read(`#/device?id=${van.deviceId}&org=${van.organizationId}`, { key: van.key })
   const cards = page.getByRole('region', { name: 'Modems' }).locator('.card')
@@ -144,6 +152,16 @@ test('shows the modems of a device side by side, and switches between them in th
     .getByRole('region', { name: 'Facts' })
     .getByText(/(km .* of|^in) [A-Z]/)
     .waitFor()
+  const map = page.getByRole('region', { name: 'Map of the last 24 hours' })
+  await map.getByRole('region', { name: 'Map, 1 device in view' }).waitFor()
+  // The van came from the west.
+  await expect.poll(() => trailShare(page, map), { interval: 500 }).toBeGreaterThan(0.6)
+  expect(await violations(page)).toEqual([])
+  const top = async () => (await map.boundingBox())?.y ?? 0
+  const before = await top()
+  await map.hover()
+  await page.mouse.wheel(0, 100)
+  await expect.poll(top).toBeLessThan(before)
   await page.goto(`${product().url}/#/map?device=${van.deviceId}&org=${van.organizationId}&lon=30&lat=-20&z=12`)
   const panel = page.getByRole('complementary', { name: 'Device Two operators' })
   const modem = (name: string) => panel.getByRole('group', { name: 'Modem' }).getByRole('button', { name })
@@ -158,6 +176,22 @@ test('shows the modems of a device side by side, and switches between them in th
   await panel.getByText('−90 dBm').waitFor()
   expect(parameters(page).has('modem')).toBe(false)
 })
+
+/** Returns in which part of the columns of a map a trail is drawn. */
+async function trailShare(page: Page, map: Locator): Promise<number> {
+  const picture = (await map.locator('canvas').screenshot()).toString('base64')
+  return page.evaluate(`(async () => {
+    const bytes = Uint8Array.from(atob('${picture}'), (letter) => letter.charCodeAt(0))
+    const image = await createImageBitmap(new Blob([bytes]))
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d')
+    pen.drawImage(image, 0, 0)
+    const { data } = pen.getImageData(0, 0, image.width, image.height)
+    const columns = new Set()
+    for (let at = 0; at < data.length; at += 4)
+      if (${JSON.stringify(trailColors)}.includes([...data.slice(at, at + 3)].join())) columns.add((at / 4) % image.width)
+    return columns.size / image.width
+  })()`)
+}
 
 test('finds a device by a part of its name, lists it, and moves the map to it', async () => {
   const [truck] = await movingVehicles(product())
@@ -213,7 +247,9 @@ test('plays a trip of a device on the map', async () => {
   const [truck] = await movingVehicles(product())
   const { page } = await read(`#/device?id=${truck?.deviceId}`)
   const trips = page.getByRole('region', { name: 'Trips' })
-  expect(await trips.getByRole('listitem').first().textContent()).toMatch(/^\d+\.\d km in .*(?: of | in )[A-ZÀ-Ž]/)
+  expect(await trips.getByRole('listitem').first().textContent()).toMatch(
+    /^\d+\.\d km in .* to [^,]+, .*[A-ZÀ-Ž].* to .*[A-ZÀ-Ž]/,
+  )
   await trips.getByRole('link', { name: 'Play' }).first().click()
   await page.getByRole('button', { name: 'Pause' }).waitFor()
   const start = parameters(page).get('t')
@@ -597,6 +633,7 @@ test('shows the fleet as a table without WebGL, and says why', async () => {
   await page.getByLabel('Search by name').fill(truck?.name ?? '')
   await page.getByRole('link', { name: truck?.name ?? '', exact: true }).click()
   await page.getByRole('heading', { name: truck?.name ?? '' }).waitFor()
+  await page.getByText('Trips and dwells of the day are listed below.').waitFor()
   await page.goto(`${product().url}/#/alerts?tab=places&place=new`)
   await page.getByText('Type the coordinates of the area instead.').waitFor()
 })

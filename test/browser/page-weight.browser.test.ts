@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 
 const built = join(import.meta.dirname, '../../apps/fleet-map/dist')
 
-// The panel of a device, with its charts.
-const devicePanel = /\/(device-panel|device-signal|chart|uPlot)[-.][^/]+$/
+// The panel of a device, with its trips and charts.
+const devicePanel = /\/(device-panel|device-signal|device-trips|chart|uPlot)[-.][^/]+$/
 // Other panels and views that are loaded when they are first opened.
-const onDemand = /\/(cell-panel|dead-zones|place-panel|route-panel)-[^/]+$/
+const onDemand = /\/(cell-panel|dead-zones|device-map|place-panel|route-panel)-[^/]+$/
 const onDemandViews =
   /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|place-detail|planned-batch|profiles|settings|variables)-[^/]+$/
 // The readers of route files and of GeoJSON that people type.

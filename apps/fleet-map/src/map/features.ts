@@ -5,7 +5,7 @@ import type { DrawnRoute } from '../route/drawn.ts'
 import { middleOf } from './area-shape.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
-import { type AreaShape, type Bounds, shapeOf, type TrailPoint } from './surface.ts'
+import { type AreaShape, type Bounds, type Stop, shapeOf, type TrailPoint } from './surface.ts'
 
 const point = <Props>(lon: number, lat: number, properties: Props): Feature<Point, Props> => ({
   type: 'Feature',
@@ -52,6 +52,10 @@ export function trailHead(points: readonly TrailPoint[]): Feature<Point>[] {
   const color = head.noService ? noServiceColor : colorOf(head.quality)
   return [point(head.lon, head.lat, { color, radius: Math.min(60, 6 + (head.alignErrorM ?? 0) / 4) })]
 }
+
+/** Where a device stood. */
+export const stopFeatures = (stops: readonly Stop[]): Feature<Point>[] =>
+  stops.map(({ lat, lon, label }) => point(lon, lat, { label }))
 
 /** The points of a route that is being drawn, and the numbers of its dead zones. */
 export const routePoints = ({ draft, marks }: DrawnRoute) => [

@@ -10,8 +10,11 @@ import type { Bounds, View } from './surface.ts'
 
 setWorkerUrl(workerUrl)
 
-/** Opens MapLibre with country outlines and the controls of the page. Throws in browsers without WebGL2. */
-export function openMap(container: HTMLElement, view: View): MapLibre {
+/**
+ * Opens MapLibre with country outlines and the controls of the page. `inPage`: the map is a part of a page that scrolls, so one
+ * finger and the wheel alone scroll the page. Throws in browsers without WebGL2.
+ */
+export function openMap(container: HTMLElement, view: View, { inPage }: { inPage: boolean }): MapLibre {
   const map = new MapLibre({
     container,
     style: mapStyle(readTheme(), countries, null),
@@ -23,6 +26,7 @@ export function openMap(container: HTMLElement, view: View): MapLibre {
     maxPitch: 0,
     fadeDuration: 0,
     renderWorldCopies: true,
+    cooperativeGestures: inPage,
     transformRequest: (url) => mapRequest(url, document.baseURI, accessHeaders()),
   })
   map.touchZoomRotate.disableRotation()

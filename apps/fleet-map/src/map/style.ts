@@ -115,6 +115,17 @@ export function mapStyle(
       paint: { 'line-color': ['get', 'color'], 'line-width': 3, 'line-dasharray': [1.2, 1.2] },
     },
     {
+      id: 'stops',
+      type: 'circle',
+      source: 'stops',
+      paint: {
+        'circle-radius': 5,
+        'circle-color': theme.surface,
+        'circle-stroke-color': theme.text,
+        'circle-stroke-width': 2,
+      },
+    },
+    {
       id: 'trail-error',
       type: 'circle',
       source: 'trail-head',
@@ -250,6 +261,19 @@ export function mapStyle(
       paint: { 'text-color': theme.accent, 'text-halo-color': theme.surface, 'text-halo-width': 1.6 },
     },
     {
+      id: 'stop-labels',
+      type: 'symbol',
+      source: 'stops',
+      layout: {
+        'text-field': ['get', 'label'],
+        'text-font': font,
+        'text-size': 12,
+        'text-variable-anchor': ['bottom', 'top', 'left', 'right'],
+        'text-radial-offset': 0.9,
+      },
+      paint: { 'text-color': theme.text, 'text-halo-color': theme.surface, 'text-halo-width': 1.6 },
+    },
+    {
       id: 'clusters',
       type: 'circle',
       source: 'clusters',
@@ -326,6 +350,7 @@ export function mapStyle(
       'country-names': geojson,
       trail: geojson,
       'trail-head': geojson,
+      stops: geojson,
       zone: geojson,
       places: geojson,
       'place-names': geojson,

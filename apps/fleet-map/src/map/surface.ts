@@ -55,6 +55,9 @@ export type TrailPoint = {
   alignErrorM: number | null
 }
 
+/** Where the device stood, and what is written beside it. */
+export type Stop = { lat: number; lon: number; label: string }
+
 /** The shape of a device: moving, standing, or silent for more than 15 minutes. */
 export type DeviceShape = 'moving' | 'standing' | 'silent'
 
@@ -80,6 +83,7 @@ export type Surface = {
   setTiles: (tiles: TileAddresses) => void
   setShading: (shading: Shading) => void
   setTrail: (points: readonly TrailPoint[]) => void
+  setStops: (stops: readonly Stop[]) => void
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void
   setRoute: (route: DrawnRoute | null) => void

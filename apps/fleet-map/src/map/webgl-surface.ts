@@ -3,7 +3,7 @@ import { longitudeNear } from '#telemetry/geo/antimeridian'
 import type { LonLat } from '../route/geometry.ts'
 import { openAreaTiles } from './area-tiles.ts'
 import type { Background } from './background/background.ts'
-import { areaFeatures, areaNames, routePoints, trailHead } from './features.ts'
+import { areaFeatures, areaNames, routePoints, stopFeatures, trailHead } from './features.ts'
 import { openHexes } from './hexes.ts'
 import { routeFeatures, trailFeatures } from './line-features.ts'
 import { listenForClicks } from './map-clicks.ts'
@@ -17,9 +17,16 @@ import { describeTownsInView } from './towns-in-view.ts'
 
 const flightMs = 700
 
-/** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
-export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
-  const map = openMap(container, view)
+/**
+ * Draws the map with MapLibre GL. `inPage`: the map is a part of a page that scrolls. Throws in browsers without WebGL2.
+ */
+export function createWebglSurface(
+  container: HTMLElement,
+  view: View,
+  events: SurfaceEvents,
+  options: { inPage: boolean },
+): Surface {
+  const map = openMap(container, view, options)
   let background: Background | null = null
   let places: readonly AreaShape[] = []
   const sources = openMapSources(map)
@@ -56,6 +63,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       sources.put('trail', trailFeatures(points))
       sources.put('trail-head', trailHead(points))
     },
+    setStops: (stops) => sources.put('stops', stopFeatures(stops)),
     setZone: zone.outline,
     setRoute: (route) => {
       sources.put('route', route ? routeFeatures(route) : [])

@@ -3,6 +3,7 @@ import type { Device } from '../../api/schemas.ts'
 import { type Entity, useEntity } from '../../components/entity.ts'
 import { ago, moment } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
+import { lazyView } from '../../components/lazy-view.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips } from '../../components/table.tsx'
@@ -29,6 +30,9 @@ import { DeviceTokens } from './device-tokens.tsx'
 import { DeviceTools } from './device-tools.tsx'
 import { Trips } from './device-trips.tsx'
 import { Whereabouts } from './whereabouts.tsx'
+
+// The drawing of maps is large.
+const DeviceMap = lazyView(async () => (await import('./device-map.tsx')).DeviceMap)
 
 /** Everything about one device, named by `id` in the address. */
 export function DevicePage() {
@@ -85,6 +89,12 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
         {latest.value && latest.value.modems.length > 1 ? (
           <DeviceModems deviceId={device.id} modems={latest.value.modems} />
         ) : null}
+        {mayTelemetry && onMap.value?.location ? (
+          <section class="card panel" aria-label="Map of the last 24 hours">
+            <h2>Last 24 hours</h2>
+            <DeviceMap device={onMap.value} location={onMap.value.location} />
+          </section>
+        ) : null}
         <div class={css.deviceGrid}>
           <Facts device={device} />
           {mayFleet ? (
@@ -108,7 +118,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
             <>
               <DeviceRadio deviceId={device.id} />
               <DeviceSims deviceId={device.id} org={device.organizationId} />
-              <PlacesCard deviceId={device.id} />
+              <PlacesCard deviceId={device.id} org={device.organizationId} />
             </>
           ) : null}
           <Settings device={device} />
@@ -177,10 +187,10 @@ const Settings = ({ device }: { device: Device }) => (
 )
 
 /** Where the device drove and stood in the last day. */
-const PlacesCard = ({ deviceId }: { deviceId: string }) => (
+const PlacesCard = ({ deviceId, org }: { deviceId: string; org: string }) => (
   <div class={`card panel ${css.dwells}`}>
     <Outages deviceId={deviceId} sinceMinutes={dayMinutes} />
-    <Trips deviceId={deviceId} sinceMinutes={dayMinutes} />
+    <Trips deviceId={deviceId} org={org} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
   </div>
 )

@@ -1,5 +1,5 @@
 import { nearText } from '#client/near'
-import { get } from '../../api/client.ts'
+import { ApiError, get } from '../../api/client.ts'
 import type { Trip } from '../../api/schemas.ts'
 import { duration, moment, timeOfDay } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -7,15 +7,23 @@ import type { TimeRange } from '../../state/history.ts'
 import { linkTo } from '../../state/url.ts'
 import { pastQuery } from '../map/fleet-data.ts'
 
-type TripsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
+type TripsProps = {
+  deviceId: string
+  /** The organization whose places can be where a trip begins and ends; undefined while it is unknown. */
+  org: string | undefined
+  sinceMinutes: number
+  range?: TimeRange | null
+}
+type End = Trip['from']
 
 /** Lists where the device drove, newest first. Each trip can be played on the map. */
-export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
+export function Trips({ deviceId, org, sinceMinutes, range = null }: TripsProps) {
   const window = range ? pastQuery({ range }) : { sinceMinutes }
   const trips = useResource(`trips ${deviceId} ${JSON.stringify(window)}`, (signal) =>
     get('/fleet/trips', { signal, query: { deviceId, ...window, limit: 10 } }),
   )
   const items = trips.value?.items ?? []
+  const nameOf = usePlaceNames(org, items)
   if (trips.error || items.length === 0) return null
   return (
     <section aria-label="Trips">
@@ -35,7 +43,7 @@ export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
             <span class="label">
               {' '}
               {moment(trip.departedAt)} to {trip.arrivedAt ? timeOfDay(Date.parse(trip.arrivedAt)) : 'now'}
-              {trip.from.near && trip.to.near ? `, ${nearText(trip.from.near)} to ${nearText(trip.to.near)}` : ''}
+              {wayText(nameOf(trip.from), nameOf(trip.to))}
               {trip.noServiceS ? `, ${duration(trip.noServiceS)} without service` : ''}
               {trip.gap ? ', with a gap before or after' : ''}
             </span>
@@ -44,6 +52,31 @@ export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
       </ul>
     </section>
   )
+}
+
+const wayText = (from: string | undefined, to: string | undefined) => (from && to ? `, ${from} to ${to}` : '')
+
+/** Returns how to name an end of these trips: by the place that contains it, or else by the nearest town. */
+function usePlaceNames(org: string | undefined, trips: readonly Trip[]): (end: End) => string | undefined {
+  const ids = [...new Set(trips.flatMap(({ from, to }) => [from, to]).flatMap(({ placeId }) => placeId ?? []))].sort()
+  const { value } = useResource(`places of trips ${org} ${ids}`, async (signal) =>
+    org === undefined ? [] : Promise.all(ids.map((id) => readPlaceName(org, id, signal))),
+  )
+  const names = new Map(value)
+  return ({ placeId, near }) => {
+    const name = placeId === null ? undefined : names.get(placeId)
+    return name ?? (near ? nearText(near).replace(/^in /, '') : undefined)
+  }
+}
+
+/** Of a place that was deleted since, or of another organization's, the name is undefined. */
+async function readPlaceName(org: string, id: string, signal: AbortSignal): Promise<[string, string | undefined]> {
+  try {
+    return [id, (await get(`/orgs/${org}/places/${id}`, { signal })).name]
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [id, undefined]
+    throw error
+  }
 }
 
 /** The range of the trip, and its start for the time slider. */

@@ -5,6 +5,7 @@ import type {
   Fit,
   Reveal,
   Shading,
+  Stop,
   Surface,
   SurfaceEvents,
   TileAddresses,
@@ -25,6 +26,7 @@ export type MapSurfaceProps = SurfaceEvents & {
   tiles: TileAddresses
   shading: Shading
   trail: readonly TrailPoint[]
+  stops?: readonly Stop[]
   selectedCell: string | null
   /** Cells of the dead zone to mark. */
   zone: readonly string[]
@@ -32,6 +34,8 @@ export type MapSurfaceProps = SurfaceEvents & {
   /** Outlines of places. */
   areas?: readonly AreaShape[]
   drawing: boolean
+  /** Whether the map is a part of a page that scrolls. It is read once. */
+  inPage?: boolean
   /** The area to show. A new object moves the map. */
   fit: Fit | null
   /** The view to show. A new object moves the map. */
@@ -42,11 +46,16 @@ export type MapSurfaceProps = SurfaceEvents & {
 }
 
 const noAreas: AreaShape[] = []
+const noStops: Stop[] = []
 
 /** Returns undefined, and remembers it, in a browser that cannot draw the map. */
-function openSurface(container: HTMLElement, start: View, events: SurfaceEvents): Surface | undefined {
+function openSurface(
+  container: HTMLElement,
+  { start, inPage = false }: Pick<MapSurfaceProps, 'start' | 'inPage'>,
+  events: SurfaceEvents,
+): Surface | undefined {
   try {
-    return createWebglSurface(container, start, events)
+    return createWebglSurface(container, start, events, { inPage })
   } catch {
     // Without WebGL2, MapLibre's constructor throws and leaves its elements in the container.
     container.replaceChildren()
@@ -67,7 +76,7 @@ export function MapSurface(props: MapSurfaceProps) {
     let opened: Surface | undefined
     const open = () => {
       if (!container.current) return
-      opened = openSurface(container.current, props.start, {
+      opened = openSurface(container.current, props, {
         onMove: (...move) => events.current.onMove(...move),
         onSelectDevice: (id) => events.current.onSelectDevice(id),
         onSelectCell: (h3) => events.current.onSelectCell(h3),
@@ -98,6 +107,7 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => surface?.setShading(props.shading), [surface, props.shading])
   useEffect(() => surface?.selectCell(props.selectedCell), [surface, props.selectedCell])
   useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
+  useEffect(() => surface?.setStops(props.stops ?? noStops), [surface, props.stops])
   useEffect(() => surface?.setZone(props.zone), [surface, props.zone])
   useEffect(() => surface?.setRoute(props.route), [surface, props.route])
   useEffect(() => surface?.setAreas(props.areas ?? noAreas), [surface, props.areas])

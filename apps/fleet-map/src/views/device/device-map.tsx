@@ -1,0 +1,101 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { get } from '../../api/client.ts'
+import type { FleetDevice } from '../../api/schemas.ts'
+import { duration } from '../../components/format.ts'
+import { NoMap } from '../../components/no-map.tsx'
+import { FailureNotice } from '../../components/notice.tsx'
+import { useResource } from '../../components/resource.ts'
+import { boundsOf, type Fit } from '../../map/surface.ts'
+import type { LonLat } from '../../route/geometry.ts'
+import { canDrawMap } from '../../state/map-support.ts'
+import { shownModem } from '../../state/modems.ts'
+import { ofModem, radioHistory, readTrack } from '../../state/trail.ts'
+import { goTo } from '../../state/url.ts'
+import { MapSurface } from '../map/map-surface.tsx'
+import css from './device.module.css'
+
+/** `device`: as the map shows it, with its position. */
+type DeviceMapProps = { device: FleetDevice; location: { lat: number; lon: number } }
+
+const dayMinutes = 1_440
+const refreshMs = 60_000
+const paddingPx = { left: 40, top: 40, right: 48, bottom: 40 }
+const nothing: never[] = []
+const noTiles = { devices: null, areas: null }
+const shading = { metric: 'rsrp', bounds: [] } as const
+const ignore = () => {}
+
+/** The map of a device: its trail of the last day by signal, where it stood and for how long, and where it is. */
+export function DeviceMap({ device, location }: DeviceMapProps) {
+  const { deviceId } = device
+  const track = useResource(
+    `day ${deviceId}`,
+    (signal) => readTrack(deviceId, { sinceMinutes: dayMinutes, range: null }, signal),
+    { everyMs: refreshMs },
+  )
+  const dwells = useResource(
+    `dwells of the day ${deviceId}`,
+    (signal) => get('/fleet/dwells', { signal, query: { deviceId, sinceMinutes: dayMinutes, limit: 200 } }),
+    { everyMs: refreshMs },
+  )
+  const modem = shownModem(device, null)?.modem ?? null
+  const trail = useMemo(
+    () => (track.value ? radioHistory(ofModem(track.value, modem)).trail : nothing),
+    [track.value, modem],
+  )
+  const stops = useMemo(
+    () => dwells.value?.items.map(({ lat, lon, durationS }) => ({ lat, lon, label: duration(durationS) })) ?? nothing,
+    [dwells.value],
+  )
+  const devices = useMemo(() => [device], [device])
+  const isRead = Boolean(track.value ?? track.error)
+  const view = useDayView(isRead ? [...trail, location] : nothing)
+  if (!canDrawMap.value) return <NoMap>Trips and dwells of the day are listed below.</NoMap>
+  return (
+    <>
+      <FailureNotice reason={track.value ? undefined : track.error?.message} />
+      <div class={css.map}>
+        <MapSurface
+          inPage
+          start={{ ...location, zoom: 12 }}
+          devices={devices}
+          selectedId={deviceId}
+          tiles={noTiles}
+          shading={shading}
+          trail={trail}
+          stops={stops}
+          selectedCell={null}
+          zone={nothing}
+          route={null}
+          drawing={false}
+          fit={view.fit}
+          look={null}
+          reveal={null}
+          onMove={(_view, _bounds, byReader) => byReader && view.keep()}
+          onSelectDevice={(id) => id && goTo('map', { device: id })}
+          onSelectCell={ignore}
+          onSelectPlace={ignore}
+          onSelectCluster={ignore}
+          onPoint={ignore}
+          onFinish={ignore}
+          onReady={ignore}
+        />
+      </div>
+    </>
+  )
+}
+
+/** The view around all positions. It follows them until `keep` is called, because the reader has moved the map. */
+function useDayView(positions: readonly { lat: number; lon: number }[]) {
+  const [fit, setFit] = useState<Fit | null>(null)
+  const isKept = useRef(false)
+  const bounds = boundsOf(positions.map(({ lon, lat }): LonLat => [lon, lat]))
+  useEffect(() => {
+    if (!bounds || isKept.current) return
+    setFit((before) => ({ bounds, padding: paddingPx, animated: before !== null, maxZoom: 14 }))
+  }, [bounds?.join()])
+  const keep = () => {
+    isKept.current = true
+  }
+  return { fit, keep }
+}
