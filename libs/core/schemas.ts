@@ -13,6 +13,8 @@ const invisibles =
 const without = (characters: string) => new RegExp(`^[^${characters}]*$`)
 const printable = without(controls)
 const visible = without(controls + invisibles)
+// The only control characters of a text with several lines are tabs and line feeds.
+const visibleLines = without(String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f` + invisibles)
 // A cell of CSV separates tags by semicolons.
 const tagPattern = without(`;${controls}${invisibles}`)
 /** The longest sequence that NFC makes one UTF-16 unit. */
@@ -25,22 +27,33 @@ function whyRefused(value: unknown): string {
   return printable.test(String(value)) ? 'Semicolons are not allowed.' : 'Control characters are not allowed.'
 }
 
-const textOf = (maxLength: number, pattern: RegExp) =>
-  z
-    .string()
+const normalizedText = (maxLength: number, pattern: RegExp, string = z.string()) =>
+  string
     .trim()
     // Normalization takes seconds for a text of combining marks that is much too long.
     .overwrite((value) => (value.length > maxLength * maxDecomposition ? value : value.normalize()))
-    .min(1)
     .max(maxLength)
     .regex(pattern, { error: ({ input }) => whyRefused(input) })
     .refine((value) => value.isWellFormed(), 'Unpaired surrogates are not allowed.')
+
+const textOf = (maxLength: number, pattern: RegExp) => normalizedText(maxLength, pattern).min(1)
 
 /**
  * Returns a schema for text that people type. It trims the text, converts it to NFC, and rejects control characters and
  * invisible characters.
  */
 export const text = (maxLength = 200) => textOf(maxLength, visible)
+
+/**
+ * Returns a schema for text of several lines that people type. Like `text`, but it accepts tabs and an empty text, and its line breaks
+ * become `\n`.
+ */
+export const multilineText = (maxLength: number) =>
+  normalizedText(
+    maxLength,
+    visibleLines,
+    z.string().overwrite((value) => value.replaceAll(/\r\n?/g, '\n')),
+  )
 
 /** Returns a schema for a tag of a device or place. */
 export const newTag = () => textOf(64, tagPattern)

@@ -482,8 +482,11 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await form.getByRole('button', { name: 'Load the current version' }).click()
   await expect.poll(() => form.getByLabel('Tags').inputValue()).toBe('ferry, north')
   await form.getByLabel('Name').fill('Ferry 1')
+  await form.getByLabel('Notes').fill('Under the bridge.\n<b>Key 14</b>')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'Devices / Ferry 1' }).waitFor()
+  const facts = page.getByRole('region', { name: 'Facts' })
+  await expect.poll(() => facts.textContent()).toContain('Under the bridge.\n<b>Key 14</b>')
   await expect.poll(() => events.first().textContent()).toContain('Device edited')
   expect(await events.first().textContent()).toContain('Page of the operator')
 

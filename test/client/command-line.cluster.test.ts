@@ -94,7 +94,8 @@ test('variables are set, previewed and removed; a dry run names those that are m
   const { code, stdout, stderr } = await shell(
     `
     rf() { routerfleet --org ${org.trim()} "$@"; }
-    rf devices create --serial V-1 --name 'Bus 1' --model RX > /dev/null
+    rf devices create --serial V-1 --name 'Bus 1' --model RX --notes 'Key 14' > /dev/null
+    rf devices get V-1
     profile=$(rf configs create Wifi --settings '{"ssid": "\${ssid}", "psk": {"$var": "wifi_psk"}}')
     rf configs apply "$profile" --device V-1 --dry-run
     group=$(rf groups create Buses)
@@ -110,6 +111,7 @@ test('variables are set, previewed and removed; a dry run names those that are m
     asAdmin(),
   )
   expect([code, stderr]).toEqual([0, 'There is no variable wifi_psk.\n'])
+  expect(stdout).toMatch(/^notes +Key 14$/m)
   expect(stdout).toMatch(/1 skipped \(missing_variable\)[\s\S]*ssid +1 +\S+\nwifi_psk +1 /)
   expect(stdout).toMatch(/wifi_psk +\{"\$secret":\{"set":true/)
   expect(stdout).toMatch(/"ssid": "bus"[\s\S]*ssid +"bus" +group Buses \(priority 5\)\nwifi_psk +\S+ +device/)

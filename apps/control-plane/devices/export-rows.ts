@@ -21,6 +21,7 @@ const columns: Columns = {
   locationTs: (device) => device.location?.ts,
   createdAt: (device) => device.createdAt,
   updatedAt: (device) => device.updatedAt,
+  notes: (device) => cellOfText(device.notes ?? ''),
 }
 
 /** The columns of the parts that an export can include. */

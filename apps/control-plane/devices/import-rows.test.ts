@@ -91,7 +91,7 @@ describe('the rows of an import', () => {
 
   test('the columns of an export are accepted, and those that cannot be set are ignored', async () => {
     const text = `${exportColumns.join(',')}\r\n1,2,'=a,"Bus, 1",c,bus;night,online${','.repeat(exportColumns.length - 7)}\r\n`
-    const device = { serial: '=a', name: 'Bus, 1', model: 'c', tags: ['bus', 'night'] }
+    const device = { serial: '=a', name: 'Bus, 1', model: 'c', tags: ['bus', 'night'], notes: '' }
     expect(await readImportRows(text, 'csv')).toEqual([{ line: 2, hasTags: true, device }])
   })
 
@@ -118,6 +118,7 @@ describe('the rows of an import', () => {
       name: words,
       model: words,
       tags: fc.uniqueArray(words, { maxLength: 4 }),
+      notes: fc.array(words, { maxLength: 3 }).map((lines) => lines.join('\n')),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(device, { minLength: 1 }), async (devices) => {

@@ -11,7 +11,7 @@ import { readCsv, separatorOf } from './import-csv.ts'
 import { faultsOf } from './import-faults.ts'
 
 export const maxImportRows = 10_000
-/** No row that can be used is longer: its longest texts, every character escaped, have a third of this. */
+/** No row that can be used is longer: its longest texts, every character escaped, have less than this. */
 const maxLineLength = 65_536
 /** How long rows are read before other requests get their turn. */
 const sliceMs = 10
@@ -86,7 +86,8 @@ async function* csvValues(text: string): AsyncGenerator<ImportValue> {
     const surplus = withoutEmptyEnd(cells).length > names.length ? { 'surplus cells': cells.length - names.length } : {}
     // A file whose separator is not the comma can also separate tags with commas.
     const tags = tagsOfCell(row.tags ?? '', separator === ',' ? ';' : ';,')
-    yield { line, hasTags: names.includes('tags'), row: { ...row, tags, ...surplus } }
+    const notes = names.includes('notes') ? { notes: row.notes ?? '' } : {}
+    yield { line, hasTags: names.includes('tags'), row: { ...row, tags, ...notes, ...surplus } }
   }
   if (names === undefined) readHeader([])
 }
@@ -104,12 +105,15 @@ function readHeader(header: readonly string[]): string[] {
   const isKnown = (name: string) => csvColumns.includes(name) || ignoredColumns.has(name)
   const unknown = names.filter((name, index) => !isKnown(name) || names.indexOf(name) !== index)
   if (missing.length === 0 && unknown.length === 0) return names
-  throw badRequest(`The first line must contain the column names: ${csvColumns.join(',')} (tags is optional).`, [
-    ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
-    ...unknown
-      .slice(0, csvColumns.length)
-      .map((name) => ({ pointer: name, code: 'unknown_column', detail: 'There is no such column.' })),
-  ])
+  throw badRequest(
+    `The first line must contain the column names: ${csvColumns.join(',')} (tags and notes are optional).`,
+    [
+      ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
+      ...unknown
+        .slice(0, csvColumns.length)
+        .map((name) => ({ pointer: name, code: 'unknown_column', detail: 'There is no such column.' })),
+    ],
+  )
 }
 
 function* ndjsonValues(text: string): Generator<ImportValue> {

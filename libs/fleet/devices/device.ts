@@ -29,6 +29,7 @@ export const deviceSchema = z
       .nullable()
       .describe('The profile last applied to the device.'),
     location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).meta({ id: 'LastLocation' }).nullable(),
+    notes: z.string().nullable().describe('Null without notes, and for callers without `device:read`.'),
     createdAt: instantOut(),
     updatedAt: instantOut(),
   })
@@ -36,8 +37,8 @@ export const deviceSchema = z
 
 export type Device = z.infer<typeof deviceSchema>
 
-/** The columns of a `Device` named `d`. A statement that sorts or filters many devices selects them for its page only. */
-export const deviceColumns = `d.id, d.organization_id AS "organizationId", d.serial, d.name, d.model, d.tags, d.status,
+/** The columns of a `Device` named `d` without its notes, which need `device:read`. */
+export const columnsWithoutNotes = `d.id, d.organization_id AS "organizationId", d.serial, d.name, d.model, d.tags, d.status,
   d.last_seen_at AS "lastSeenAt", d.firmware,
   CASE WHEN d.config_profile_id IS NOT NULL AND d.config_profile_version IS NOT NULL
     THEN json_build_object('id', d.config_profile_id, 'version', d.config_profile_version) END AS "configProfile",
@@ -45,6 +46,9 @@ export const deviceColumns = `d.id, d.organization_id AS "organizationId", d.ser
     THEN json_build_object('lat', d.last_lat, 'lon', d.last_lon,
       'ts', to_char(d.last_fix_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END AS location,
   d.created_at AS "createdAt", d.updated_at AS "updatedAt"`
+
+/** The columns of a `Device` named `d`. A statement that sorts or filters many devices selects them for its page only. */
+export const deviceColumns = `${columnsWithoutNotes}, d.notes`
 
 /** A device with the number of its last change, which telemetry does not count. */
 export type DeviceRevision = Device & { revision: string }

@@ -43,9 +43,9 @@ type Candidate = { index: number; device: NewDevice }
 /**
  * Creates many devices (`device:create`), in the order of the rows, until the quota is exhausted. The report gives a reason
  * for each row that failed. With `tokens`, it contains the device tokens, which are returned only here. With `existing:
- * 'update'` (also `device:update`), a row with the serial of a device changes its name, model and tags. With `dryRun`, reports
- * what would happen, without ids and tokens of new devices. Throws 404, 402,
- * and with `atomic` 422 with the report when any row fails; then no device is created or changed.
+ * 'update'` (also `device:update`), a row with the serial of a device changes its name, model, tags and notes. With
+ * `dryRun`, reports what would happen, without ids and tokens of new devices. Throws 404, 402, and with `atomic` 422 with the
+ * report when any row fails; then no device is created or changed.
  */
 export async function importDevices(ctx: FleetContext, wanted: DeviceImport): Promise<ImportReport> {
   const { organizationId, existing } = wanted

@@ -11,7 +11,14 @@ import { tenantTransaction } from '#fleet/tenant'
 import { queryEntities } from '#postgres/entities'
 import type { Connection } from '#postgres/pool'
 
-export type NewDevice = { serial: string; name: string; model: string; tags: string[] }
+/** An empty text is no notes. */
+export type NewDevice = {
+  serial: string
+  name: string
+  model: string
+  tags: string[]
+  notes?: string | null | undefined
+}
 
 /** The actor of the audit rows: the id of a principal, or `enrollment-key:<id>`. */
 type Registrar = { actor: string; requestId: string }
@@ -55,11 +62,11 @@ export async function insertDevices(
   const created = await queryEntities<DeviceRevision>(
     connection,
     `WITH input AS (
-       SELECT * FROM unnest($ids::uuid[], $serials::text[], $names::text[], $models::text[], $tags::jsonb[])
-         AS i(id, serial, name, model, tags)
+       SELECT * FROM unnest($ids::uuid[], $serials::text[], $names::text[], $models::text[], $tags::jsonb[], $notes::text[])
+         AS i(id, serial, name, model, tags, notes)
      ), created AS (
-       INSERT INTO device AS d (id, organization_id, serial, name, model, tags, created_at, updated_at)
-       SELECT id, $organizationId, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)),
+       INSERT INTO device AS d (id, organization_id, serial, name, model, tags, notes, created_at, updated_at)
+       SELECT id, $organizationId, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)), notes,
          uuid_extract_timestamp(id), uuid_extract_timestamp(id)
        FROM input
        ON CONFLICT DO NOTHING
@@ -76,6 +83,7 @@ export async function insertDevices(
       names: devices.map(({ name }) => name),
       models: devices.map(({ model }) => model),
       tags: devices.map(({ tags }) => JSON.stringify(tags)),
+      notes: devices.map(({ notes }) => notes || null),
     },
   )
   await publishCreated(connection, created, registrar)

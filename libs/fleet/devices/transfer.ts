@@ -24,8 +24,8 @@ type Transfer = ConditionalChange & { toOrgId: string; reason?: string | undefin
 
 /**
  * Transfers a device to another organization (`device:transfer` in both; 403 for any other destination, whether it exists or
- * not). The device loses its groups, profile, variables, open jobs, tokens, identifiers and last location. Its history remains with the
- * old owner, whose ownership interval ends.
+ * not). The device loses its groups, profile, variables, open jobs, tokens, identifiers, notes and last location. Its
+ * history remains with the old owner, whose ownership interval ends.
  */
 export async function transferDevice(ctx: FleetContext, transfer: Transfer): Promise<TaggedDevice> {
   const { deviceId, toOrgId, precondition } = transfer
@@ -90,7 +90,7 @@ function moveRow(connection: Connection, before: Device, toOrgId: string): Promi
         SET organization_id = $toOrgId, status = CASE WHEN status = 'disabled' THEN status ELSE 'provisioning' END,
             last_seen_at = NULL, reporting_interval_s = NULL, fault = NULL, last_lat = NULL, last_lon = NULL,
             last_fix_at = now(), shares_serial = false, config_profile_id = NULL, config_profile_version = NULL, announced_dwell = NULL,
-            revision = revision + 1, updated_at = now()
+            notes = NULL, revision = revision + 1, updated_at = now()
       WHERE organization_id = $organizationId AND id = $id RETURNING ${revisionColumns}`,
     { organizationId: before.organizationId, id: before.id, toOrgId },
   ).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { badRequest } from '#core/errors'
+import { holds } from '#fleet/access/principal'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import {
@@ -27,14 +28,17 @@ type DeviceChange = {
   name?: string | undefined
   model?: string | undefined
   tags?: string[] | undefined
+  /** An empty text or null removes them. */
+  notes?: string | null | undefined
   status?: DeviceStatus | undefined
   /** Cannot be changed. The present value is accepted and ignored. */
   serial?: string | undefined
 }
 
 /**
- * Changes name, model, tags or status (`device:update`). Disabling a device rejects the jobs it has not taken; any other status
- * enables it. `precondition` receives the device before the change and may throw 412. Throws 400 `serial_immutable`.
+ * Changes name, model, tags, notes or status (`device:update`). Disabling a device rejects the jobs it has not taken; any other
+ * status enables it. A caller without `device:read` receives no notes. `precondition` receives the device before the change and
+ * may throw 412. Throws 400 `serial_immutable`.
  */
 export async function updateDevice(
   ctx: FleetContext,
@@ -50,7 +54,7 @@ export async function updateDevice(
     if (after.status === 'disabled' && before.status !== 'disabled') {
       await withdrawDeviceJobs(ctx, connection, after, 'deviceDisabled')
     }
-    return tagDevice(after)
+    return tagDevice(holds(ctx.principal, after.organizationId, 'device:read') ? after : { ...after, notes: null })
   })
 }
 
@@ -60,28 +64,37 @@ function refuseSerialChange(change: DeviceChange, serial: string): void {
   if (change.serial !== undefined && change.serial !== serial.normalize()) {
     throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed.')
   }
-  const { name, model, tags, status } = change
-  if ([name, model, tags, status].every((value) => value === undefined)) {
-    throw refuse('', 'nothing_to_change', 'The request changes nothing. Send `name`, `model`, `tags` or `status`.')
+  const { name, model, tags, notes, status } = change
+  if ([name, model, tags, notes, status].every((value) => value === undefined)) {
+    throw refuse(
+      '',
+      'nothing_to_change',
+      'The request changes nothing. Send `name`, `model`, `tags`, `notes` or `status`.',
+    )
   }
 }
 
 async function writeChange(
   connection: Connection,
   before: DeviceRevision,
-  { name, model, tags, status }: DeviceChange,
+  { name, model, tags, notes, status }: DeviceChange,
 ): Promise<DeviceRevision> {
   const [after = before] = await queryEntities<DeviceRevision>(
     connection,
     `UPDATE device d
         SET name = COALESCE($name, name), model = COALESCE($model, model), tags = COALESCE($tags, tags),
+            notes = CASE WHEN $hasNotes THEN $notes ELSE notes END,
             status = COALESCE($status, status), fault = CASE WHEN $status::text IS NULL THEN fault END,
             revision = revision + 1, updated_at = now()
       WHERE organization_id = $organizationId AND id = $id
-        AND (name, tags, status, model)
-          IS DISTINCT FROM (COALESCE($name, name), COALESCE($tags, tags), COALESCE($status, status), COALESCE($model, model))
+        AND (name, tags, status, model, notes)
+          IS DISTINCT FROM (COALESCE($name, name), COALESCE($tags, tags), COALESCE($status, status), COALESCE($model, model),
+            CASE WHEN $hasNotes THEN $notes ELSE notes END)
       RETURNING ${revisionColumns}`,
-    { organizationId: before.organizationId, id: before.id, name, model, tags, status },
+    {
+      ...{ organizationId: before.organizationId, id: before.id, name, model, tags, status },
+      ...{ hasNotes: notes !== undefined, notes: notes || null },
+    },
   )
   return after
 }
@@ -92,6 +105,8 @@ async function publishChange(ctx: FleetContext, connection: Connection, before: 
     ...(after.name === before.name ? {} : { name: after.name }),
     ...(after.model === before.model ? {} : { model: after.model }),
     ...(after.tags.join('\n') === before.tags.join('\n') ? {} : { tags: after.tags }),
+    // Not all who read the audit log can read the notes.
+    ...(after.notes === before.notes ? {} : { notes: after.notes === null ? 'removed' : 'changed' }),
   }
   if (Object.keys(edited).length > 0) await auditObject(ctx, connection, 'device.updated', after, edited)
   if (after.status === before.status) return

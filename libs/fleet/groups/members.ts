@@ -4,7 +4,7 @@ import { isUuid } from '#core/ids'
 import { authorizeFound, lockObject } from '#fleet/access/authorize-object'
 import { auditObject } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { deviceColumns, deviceSchema } from '#fleet/devices/device'
+import { columnsWithoutNotes, deviceSchema } from '#fleet/devices/device'
 import { requireDevices } from '#fleet/devices/require-devices'
 import { findEffectiveGroup } from '#fleet/groups/effective-members'
 import { type GroupReference, groupAccess } from '#fleet/groups/read'
@@ -16,6 +16,7 @@ import { withObject } from '#fleet/verbs'
 import type { Queryable } from '#postgres/pool'
 
 export const groupMemberSchema = deviceSchema
+  .omit({ notes: true })
   .extend({ membership: z.enum(['explicit', 'smartTag', 'both']) })
   .meta({ id: 'GroupMember' })
 
@@ -23,7 +24,7 @@ type GroupMember = z.infer<typeof groupMemberSchema>
 
 // Each part of the union reads one page by its index.
 const memberPageSql = `
-  SELECT ${deviceColumns},
+  SELECT ${columnsWithoutNotes},
     CASE WHEN m.device_id IS NULL THEN 'smartTag' WHEN d.tags && $smartTags::text[] THEN 'both' ELSE 'explicit' END AS membership
   FROM (
     (SELECT device_id AS id FROM device_group_member

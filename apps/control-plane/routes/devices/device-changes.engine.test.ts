@@ -69,6 +69,60 @@ describe('PATCH /devices/:id', () => {
     expect((await patch(organization, id, { status: 'online' })).body.status).toBe('online')
   })
 
+  test('200 changes, keeps and removes notes; the audit log names the change without the text', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const first = await patch(organization, id, { notes: ' Under the seat.\r\n\tKey 14 ' })
+    expect(first).toMatchObject({ status: 200, body: { notes: 'Under the seat.\n\tKey 14' } })
+    const tag = first.headers.get('etag') ?? ''
+    expect((await patch(organization, id, { notes: first.body.notes })).headers.get('etag')).toBe(tag)
+    const found = await api.call('GET', `/devices?orgId=${organization.id}&q=seat`, { token: organization.key })
+    expect(found.body.items).toEqual([])
+    expect((await patch(organization, id, { name: 'New' })).body.notes).toBe(first.body.notes)
+    expect(await patch(organization, id, { notes: null }, { 'if-match': tag })).toMatchObject({ status: 412 })
+    expect((await patch(organization, id, { notes: '' })).body.notes).toBeNull()
+    await patch(organization, id, { notes: '-' })
+    expect((await patch(organization, id, { notes: null })).body.notes).toBeNull()
+    const path = `/orgs/${organization.id}/audit?action=device.updated`
+    const { items } = (await api.call('GET', path, { token: organization.key })).body
+    expect(items.map(({ detail }: { detail: object }) => detail).reverse()).toEqual([
+      { notes: 'changed' },
+      { name: 'New' },
+      { notes: 'removed' },
+      { notes: 'changed' },
+      { notes: 'removed' },
+    ])
+  })
+
+  test('200 without notes for a caller that lacks device:read', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    await patch(organization, id, { notes: 'Key 14' })
+    const key = await api.newKey([organization.id], ['device:update'])
+    expect(await patch({ ...organization, key }, id, { name: 'New' })).toMatchObject({
+      status: 200,
+      body: { name: 'New', notes: null },
+    })
+    const { body } = await api.call('GET', `/devices/${id}`, { token: organization.key })
+    expect(body.notes).toBe('Key 14')
+  })
+
+  test.each<[what: string, notes: unknown]>([
+    ['that are too long', 'x'.repeat(4_001)],
+    ['with a control character', 'a\u0007b'],
+    ['with an invisible character', 'a\u202eb'],
+    ['that are a number', 7],
+    ['that are a list', ['a']],
+  ])('400 for notes %s', async (_what, notes) => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    expect(await patch(organization, id, { notes })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/notes' }] },
+    })
+    expect((await patch(organization, id, { notes: 'x'.repeat(4_000) })).status).toBe(200)
+  })
+
   test('400 for another serial, no change, an unknown field and an unknown status', async () => {
     const organization = await api.newOrganization()
     const { id, serial } = await create(organization)
@@ -115,6 +169,7 @@ describe('PATCH /devices/:id', () => {
     const { id } = await create(mine)
     expect((await patch({ ...mine, key: await api.newKey([mine.id], 'viewer') }, id, { name: 'New' })).status).toBe(403)
     expect((await patch(other, id, { name: 'New' })).status).toBe(404)
+    expect((await patch(other, id, { notes: 'New' })).status).toBe(404)
   })
 
   test('412 if If-Match has an older state; telemetry in between has no effect', async () => {

@@ -159,6 +159,41 @@ describe('POST /devices/import', () => {
     expect(items).toMatchObject([{ name: 'Bus 1', model: 'RX500', tags: ['bus', 'night'] }])
   })
 
+  test('200 imports notes, which an export has; existing=update keeps them without the column, and removes them with an empty cell', async () => {
+    const { id, key } = await api.newOrganization()
+    const send = (file: string, type = 'text/csv') =>
+      importFile(id, file, { token: key, type, query: '&existing=update' })
+    const read = async () =>
+      (await api.call('GET', `/devices?orgId=${id}&sort=serial`, { token: key })).body.items.map(
+        ({ notes }: { notes: string | null }) => notes,
+      )
+    const written = ['- under the seat,\n"Key 14"; \'=1', null]
+    await send('serial,name,model,Notes\nA1,n,m,"- under the seat,\r\n""Key 14""; \'=1"\nA2,n,m\n')
+    expect(await read()).toEqual(written)
+    const headers = { authorization: `Bearer ${key}` }
+    const exported = await (await api.fetch(`/devices/export?orgId=${id}`, { headers })).text()
+    expect(parse(exported, { columns: true })).toMatchObject([{ notes: '' }, { notes: `'${written[0]}` }])
+    expect((await send(exported)).body.updated).toBe(2)
+    await send('serial,name,model\nA1,New,m\n')
+    expect(await read()).toEqual(written)
+    await send('serial,name,model,notes\nA1,New,m\nA2,n,m,x\n')
+    expect(await read()).toEqual([null, 'x'])
+    await send(
+      '{"serial":"A1","name":"New","model":"m","notes":"y"}\n{"serial":"A2","name":"n","model":"m","notes":null}',
+      'application/x-ndjson',
+    )
+    expect(await read()).toEqual(['y', null])
+    const { rows } = await api.services.pool.query(
+      "SELECT detail FROM audit_entry WHERE organization_id = $1 AND action = 'device.updated' ORDER BY id",
+      [id],
+    )
+    const changes = [{ name: 'New' }, { notes: 'removed' }, { notes: 'changed' }]
+    expect(rows.slice(0, 3).map(({ detail }) => detail)).toEqual(expect.arrayContaining(changes))
+    expect(rows).toHaveLength(5)
+    const { body } = await send(`serial,name,model,notes\nA3,n,m,${'x'.repeat(4_001)}\n`)
+    expect(body.results).toMatchObject([{ code: 'invalid_row', detail: 'notes is longer than 4000 characters.' }])
+  })
+
   test('200 finds a device by a serial in another case or encoding; of two older ones, that with the same spelling', async () => {
     const { id, key } = await api.newOrganization()
     const update = (rows: string[]) =>

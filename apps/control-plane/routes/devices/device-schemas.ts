@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { soughtText, text, uuid } from '#core/schemas'
+import { multilineText, soughtText, text, uuid } from '#core/schemas'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { DeviceRevision } from '#fleet/devices/device'
 import { modemConditions } from '#fleet/devices/live-filter'
@@ -12,12 +12,20 @@ import { distinct, repeatable, tags } from '../../http/schemas.ts'
 
 export const deviceParams = z.object({ id: uuid() })
 
+/** Notes in a request. */
+export const notes = () =>
+  multilineText(4_000)
+    .nullable()
+    .optional()
+    .describe('Free text, which can have several lines. Null or an empty text removes it.')
+
 /** The fields a device is registered with, but for its organization. */
 export const newDeviceFields = {
   serial: text(64).describe('Serial number, unique in the organization regardless of case. It cannot be changed.'),
   name: text(),
   model: text(),
   tags: tags().default([]).describe('Tags, without semicolons; an empty list by default.'),
+  notes: notes(),
 }
 
 const maxAgoMinutes = 527_040
@@ -112,6 +120,7 @@ export const exampleDevice = {
   firmware: '4.2.1',
   configProfile: null,
   location: { lat: 51.8985, lon: -8.4756, ts: '2026-05-04T12:29:58.000Z' },
+  notes: 'Under the seat of the driver.\nKey 14 opens the box.',
   createdAt: '2026-05-01T08:00:00.000Z',
   updatedAt: '2026-05-01T08:00:00.000Z',
 }

@@ -33,6 +33,7 @@ describe('POST /devices/:id/transfer', () => {
     })
     const { body: issued } = await api.call('POST', `/devices/${id}/token`, { token: from.key })
     expect(issued).toEqual({ token: expect.stringMatching(/^fld_/), expiresAt: null })
+    await api.call('PATCH', `/devices/${id}`, { token: from.key, json: { notes: 'Key 14' } })
     await api.services.pool.query('UPDATE device SET last_lat = 1, last_lon = 2, last_fix_at = now() WHERE id = $1', [
       id,
     ])
@@ -48,10 +49,12 @@ describe('POST /devices/:id/transfer', () => {
         status: 'provisioning',
         location: null,
         configProfile: null,
+        notes: null,
       },
     })
     expect((await api.call('GET', `/devices/${id}`, { token: from.key })).status).toBe(404)
-    expect((await api.call('GET', `/devices/${id}`, { token: to.key })).status).toBe(200)
+    const received = await api.call('GET', `/devices/${id}`, { token: to.key })
+    expect(received).toMatchObject({ status: 200, body: { notes: null } })
     const counts =
       'SELECT (SELECT count(*)::int FROM device_token WHERE device_id = $1) AS tokens, (SELECT count(*)::int FROM device_group_member WHERE device_id = $1) AS memberships, (SELECT count(*)::int FROM device_ownership WHERE device_id = $1) AS intervals'
     expect((await api.services.pool.query(counts, [id])).rows[0]).toEqual({ tokens: 0, memberships: 0, intervals: 2 })

@@ -42,6 +42,7 @@ describe('POST /devices', () => {
       firmware: null,
       configProfile: null,
       location: null,
+      notes: null,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     })
@@ -49,6 +50,23 @@ describe('POST /devices', () => {
     const read = await api.call('GET', `/devices/${answer.body.id}`, { token: organization.key })
     expect(read.body).toEqual(answer.body)
     expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
+  })
+
+  test('201 with notes of several lines; an empty text is none; 400 for notes that are too long', async () => {
+    const organization = await api.newOrganization()
+    const send = (serial: string, notes: string | null) =>
+      api.call('POST', '/devices', { token: organization.key, json: device(organization.id, serial, { notes }) })
+    const lines = 'Under the seat.\nKey 14'
+    const { body } = await send('SN-1', lines.replace('\n', '\r\n'))
+    expect(body.notes).toBe(lines)
+    const listed = await api.call('GET', `/devices?orgId=${organization.id}`, { token: organization.key })
+    expect(listed.body.items).toEqual([body])
+    expect(await send('SN-2', ' ')).toMatchObject({ status: 201, body: { notes: null } })
+    expect(await send('SN-3', null)).toMatchObject({ status: 201, body: { notes: null } })
+    expect(await send('SN-4', 'x'.repeat(4_001))).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/notes', code: 'too_big' }] },
+    })
   })
 
   test('201 for a tag that is repeated more often than the limit of tags: it counts once', async () => {

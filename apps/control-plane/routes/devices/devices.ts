@@ -17,7 +17,7 @@ import { requestReader } from '../../http/request-reader.ts'
 import { created, noContent, type Route, route } from '../../http/route.ts'
 import { pageOf, pageQuery, soughtTags } from '../../http/schemas.ts'
 import { planned } from '../fleet/fleet-answers.ts'
-import { deviceParams, exampleDevice, ifUnchanged, newDeviceFields } from './device-schemas.ts'
+import { deviceParams, exampleDevice, ifUnchanged, newDeviceFields, notes } from './device-schemas.ts'
 import { listedDeviceSchema, listQuery } from './list-schemas.ts'
 
 const tag = 'Devices'
@@ -78,6 +78,7 @@ export const deviceRoutes: Route[] = [
         name: 'Bus 42',
         model: 'RX-500',
         tags: ['bus'],
+        notes: exampleDevice.notes,
       },
       answer: { ...exampleDevice, status: 'provisioning', lastSeenAt: null, firmware: null, location: null },
     },
@@ -113,6 +114,7 @@ export const deviceRoutes: Route[] = [
       name: text().optional(),
       model: text().optional(),
       tags: soughtTags().optional(),
+      notes: notes(),
       status: z.enum(deviceStatuses).optional(),
       serial: soughtText(64).optional(),
     }),
@@ -128,7 +130,7 @@ export const deviceRoutes: Route[] = [
     path: '/devices/:id/transfer',
     summary: 'Transfer a device to another organization',
     description:
-      'Requires `device:transfer` in both organizations. The transfer removes the device’s group memberships, profile, tokens and last location and cancels its open jobs. The previous owner keeps the telemetry history.',
+      'Requires `device:transfer` in both organizations. The transfer removes the device’s group memberships, profile, tokens, notes and last location and cancels its open jobs. The previous owner keeps the telemetry history.',
     tag,
     access: 'device:transfer',
     params: deviceParams,

@@ -93,6 +93,16 @@ describe('GET /orgs/:orgId/groups/:id/devices', () => {
     expect(seen).toEqual([...tagged.reverse().map((id) => [id, 'smartTag']), [both, 'both'], [explicit, 'explicit']])
   })
 
+  test('200 without notes, which need device:read', async () => {
+    const { id, one, key, seed } = await newGroup(['bus'])
+    const [device] = await seed(1, ['bus'])
+    await api.call('PATCH', `/devices/${device}`, { token: key, json: { notes: 'Key 14' } })
+    const reader = await api.newKey([id], ['group:read'])
+    const { body } = await api.call('GET', `${one}/devices`, { token: reader })
+    expect(body.items).toMatchObject([{ id: device }])
+    expect(JSON.stringify(body)).not.toContain('Key 14')
+  })
+
   test('200 with explicit members only after a downgrade', async () => {
     const { id, one, key, seed, add } = await newGroup(['bus'])
     const [device] = await seed(2, ['bus'])

@@ -675,11 +675,11 @@ class Operations(Requests):
     ) -> types.DeviceImport:
         """Import devices from a file
 
-        Send CSV with the header `serial,name,model,tags` (tags separated by `;`) or NDJSON with one device per
-        line, in UTF-8 or UTF-16, up to 10000 rows and 8 MiB. Columns can also be separated by semicolons or tabs,
-        and a tag with a semicolon is in quotes. Rows and last columns without content are skipped. Other columns of
-        an exported CSV file are ignored, so that you can edit and import it again. Invalid rows do not affect the
-        other rows unless `atomic` is true.
+        Send CSV with the header `serial,name,model,tags,notes` (tags separated by `;`; tags and notes are optional)
+        or NDJSON with one device per line, in UTF-8 or UTF-16, up to 10000 rows and 8 MiB. Columns can also be
+        separated by semicolons or tabs, and a tag with a semicolon is in quotes. Rows and last columns without
+        content are skipped. Other columns of an exported CSV file are ignored, so that you can edit and import it
+        again. Invalid rows do not affect the other rows unless `atomic` is true.
 
         Requires the scope `device:create`.
 
@@ -687,8 +687,8 @@ class Operations(Requests):
             dry_run: Checks everything, changes nothing, and returns 200 with what would happen.
             atomic: Creates either all devices or none.
             existing: What happens to a row whose serial a device already has: it fails, or it changes the name,
-                model and tags of the device (needs `device:update`). Without a column `tags`, the device keeps its
-                tags.
+                model, tags and notes of the device (needs `device:update`). Without a column `tags` or `notes`, the
+                device keeps them.
             tokens: Issues a token for each device. Tokens are returned only once.
             idempotency_key: A repeated request with the same key returns the response of the first request. Keys
                 are kept for 24 hours.
@@ -972,7 +972,8 @@ class Operations(Requests):
         """Transfer a device to another organization
 
         Requires `device:transfer` in both organizations. The transfer removes the device’s group memberships,
-        profile, tokens and last location and cancels its open jobs. The previous owner keeps the telemetry history.
+        profile, tokens, notes and last location and cancels its open jobs. The previous owner keeps the telemetry
+        history.
 
         Requires the scope `device:transfer`.
 

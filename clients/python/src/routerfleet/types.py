@@ -662,6 +662,8 @@ class ListedDevice(TypedDict):
     configProfile: "AppliedProfile | None"
     """The profile last applied to the device."""
     location: "LastLocation | None"
+    notes: str | None
+    """Null without notes, and for callers without `device:read`."""
     createdAt: str
     updatedAt: str
     signal: NotRequired["ListedSignal | None"]
@@ -739,6 +741,8 @@ class CreateDeviceRequest(TypedDict):
     model: str
     tags: NotRequired[list[str]]
     """Tags, without semicolons; an empty list by default."""
+    notes: NotRequired[str | None]
+    """Free text, which can have several lines. Null or an empty text removes it."""
 
 
 class Device(TypedDict):
@@ -754,6 +758,8 @@ class Device(TypedDict):
     configProfile: "AppliedProfile | None"
     """The profile last applied to the device."""
     location: "LastLocation | None"
+    notes: str | None
+    """Null without notes, and for callers without `device:read`."""
     createdAt: str
     updatedAt: str
 
@@ -762,6 +768,8 @@ class UpdateDeviceRequest(TypedDict):
     name: NotRequired[str]
     model: NotRequired[str]
     tags: NotRequired[list[str]]
+    notes: NotRequired[str | None]
+    """Free text, which can have several lines. Null or an empty text removes it."""
     status: NotRequired["DeviceStatus"]
     serial: NotRequired[str]
 

@@ -171,6 +171,12 @@ function Facts({ device }: { device: Device }) {
         <Fact name="Added">{moment(device.createdAt)}</Fact>
         <Fact name="Tags">{device.tags.length > 0 ? <Chips words={device.tags} /> : 'None'}</Fact>
       </dl>
+      {device.notes === null ? null : (
+        <dl>
+          <dt class="label">Notes</dt>
+          <dd class={css.notes}>{device.notes}</dd>
+        </dl>
+      )}
     </section>
   )
 }

@@ -5,10 +5,11 @@ import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, readEntity } from '../../components/entity.ts'
 import { wordsOf } from '../../components/words.ts'
+import css from './device.module.css'
 
 type EditDeviceProps = { entity: Entity<Device>; onClose: () => void; onSaved: () => void }
 
-/** Edits name, model and tags. Shows a conflict if somebody else changed the device since the dialog opened. */
+/** Edits name, model, tags and notes. Shows a conflict if somebody else changed the device since the dialog opened. */
 export function EditDevice({ entity, onClose, onSaved }: EditDeviceProps) {
   // The page follows the device; the form stays with the version that it opened with.
   const [opened, setOpened] = useState(entity)
@@ -25,7 +26,7 @@ export function EditDevice({ entity, onClose, onSaved }: EditDeviceProps) {
         try {
           await patch(`/devices/${device.id}`, {
             headers: ifMatch(tag),
-            body: { name: text('name'), model: text('model'), tags: wordsOf(text('tags')) },
+            body: { name: text('name'), model: text('model'), tags: wordsOf(text('tags')), notes: text('notes') },
           })
           onSaved()
         } catch (error) {
@@ -46,6 +47,15 @@ export function EditDevice({ entity, onClose, onSaved }: EditDeviceProps) {
         <label class="field">
           <span>Tags, separated by commas</span>
           <input class="input" name="tags" defaultValue={device.tags.join(', ')} />
+        </label>
+        <label class="field">
+          <span>Notes</span>
+          <textarea
+            class={`input ${css.notesField}`}
+            name="notes"
+            maxLength={4_000}
+            defaultValue={device.notes ?? ''}
+          />
         </label>
         <p class="label">
           Serial <code>{device.serial}</code> cannot be changed.

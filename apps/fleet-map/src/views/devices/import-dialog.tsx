@@ -57,8 +57,8 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
     >
       <p>
         The first line names the columns <code>serial</code>, <code>name</code>, <code>model</code> and, if you like,{' '}
-        <code>tags</code>. An exported file works, too. Columns are separated by commas, semicolons or tabs; tags by
-        semicolons. Lines with mistakes are skipped and listed here.
+        <code>tags</code> and <code>notes</code>. An exported file works, too. Columns are separated by commas,
+        semicolons or tabs; tags by semicolons. Lines with mistakes are skipped and listed here.
       </p>
       {/* What was checked is only true of these fields. */}
       <div class={css.importFields} onChange={() => setChecked(undefined)}>
@@ -71,7 +71,7 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
           <input type="checkbox" name="update" />
           <span>
             Update existing devices
-            <span class="hint"> (name, model and tags, found by the serial)</span>
+            <span class="hint"> (name, model, tags and notes, found by the serial)</span>
           </span>
         </label>
       </div>

@@ -26,6 +26,7 @@ export function addDeviceCommands(program: Command): void {
     .requiredOption('--name <name>', 'the name')
     .requiredOption('--model <model>', 'the model')
     .option('--tag <tag>', 'a tag; can be repeated', collect)
+    .option('--notes <text>', 'notes about the device')
     .action(createDevice)
   devices
     .command('token <device>')
@@ -34,7 +35,7 @@ export function addDeviceCommands(program: Command): void {
     .action(issueToken)
   devices
     .command('import <file>')
-    .description('Import devices from CSV (serial,name,model,tags) or NDJSON; `-` is the standard input.')
+    .description('Import devices from CSV (serial,name,model,tags,notes) or NDJSON; `-` is the standard input.')
     .option('--atomic', 'create either all devices or none')
     .option('--tokens', 'issue a token for each device and print it')
     .option('--dry-run', 'check the rows, and create nothing')
@@ -134,7 +135,7 @@ async function getDevice(reference: string, _options: object, command: Command):
   session.print(device, () => table(['FIELD', 'VALUE'], Object.entries(facts)))
 }
 
-type NewDevice = { serial: string; name: string; model: string; tag?: string[] }
+type NewDevice = { serial: string; name: string; model: string; tag?: string[]; notes?: string }
 
 async function createDevice({ tag = [], ...fields }: NewDevice, command: Command): Promise<void> {
   const session = openSession(command)
