@@ -47,6 +47,11 @@ async function newRouter() {
       }),
     /** What the router is handed when it asks without waiting. */
     next: async () => (await call('GET', '/device/jobs/next', token)).body?.id,
+    async finish(id: string) {
+      const done = { attempt: 1, status: 'succeeded' }
+      expect((await call('POST', `/device/jobs/${id}/status`, token, done)).status).toBeLessThan(300)
+    },
+    latest: async () => (await admin('GET', `/api/router/${deviceId}/telemetry/latest`)).body,
   }
 }
 
@@ -105,4 +110,22 @@ test('400 for what a delivery cannot be, with the place', async () => {
   expect(await create({ when: 'dwell', latestAt: ago(60) })).toEqual([400, '/delivery/latestAt'])
   expect(await create({ when: 'dwell', atLatest: 'expire' })).toEqual([400, '/delivery/atLatest'])
   expect(await create({ when: 'dwell', until: ago(-60) })).toEqual([400, '/delivery/until'])
+})
+
+test('a good moment during one job does not deliver the next one', async () => {
+  const router = await newRouter()
+  const first = await router.newJob({ when: 'goodSignal' })
+  await router.reportUntil(first, 'signalTooWeak', () => [signal(-112)])
+  await router.report([signal(-80)])
+  expect(await router.next()).toBe(first)
+  await router.finish(first)
+  await router.report([signal(-111)])
+  await until('the weak signal is stored', async () => JSON.stringify(await router.latest()).includes('-111'))
+  const second = await router.newJob({ when: 'goodSignal' })
+  await expect.poll(async () => (await router.job(second)).heldBecause).not.toBeNull()
+  await router.report([signal(-111)])
+  expect(await router.next()).toBeUndefined()
+  await router.reportUntil(second, 'signalTooWeak', () => [signal(-111)])
+  await router.report([signal(-80)])
+  expect(await router.next()).toBe(second)
 })

@@ -40,6 +40,20 @@ export async function waitingDevices(db: Queryable, deviceIds: readonly string[]
   return new Set(rows.map(({ device_id }) => device_id))
 }
 
+/**
+ * Forgets what devices reported whose reports are not followed any more. Otherwise the next job would be delivered because of where
+ * the device was during the last one.
+ */
+export async function forgetMoments(db: Queryable, deviceIds: readonly string[]): Promise<void> {
+  if (deviceIds.length === 0) return
+  await db.query('DELETE FROM device_moment WHERE device_id = ANY ($1::uuid[])', [deviceIds])
+}
+
+/** Forgets the moments of all organizations but these. */
+export async function forgetMomentsExcept(db: Queryable, organizationIds: readonly string[]): Promise<void> {
+  await db.query('DELETE FROM device_moment WHERE organization_id <> ALL ($1::uuid[])', [organizationIds])
+}
+
 // A crash of Postgres may lose a moment. The next report stores a newer one.
 const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 

@@ -1,4 +1,11 @@
-import { type DeviceMoment, storeMoments, waitingDevices, waitingOrganizations } from '#fleet/jobs/moments'
+import {
+  type DeviceMoment,
+  forgetMoments,
+  forgetMomentsExcept,
+  storeMoments,
+  waitingDevices,
+  waitingOrganizations,
+} from '#fleet/jobs/moments'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 import { activeSignal, foldMoment, type ReportedMoment } from './reported-moments.ts'
@@ -15,6 +22,10 @@ export type DeviceMoments = {
 
 /** The time of an unchanged signal is written this often: jobs compare it with 2 minutes. */
 const renewMs = 30_000
+/** A newer signal is written at the latest when the written one has this age, also if the device reports nothing more. */
+const staleMs = 60_000
+/** Unchanged moments are written this often, because Postgres keeps them for a day. */
+const keepMs = 3_600_000
 const together = 5_000
 
 /** Writes the moments of devices to Postgres for which a job waits. */
@@ -28,7 +39,8 @@ export function createDeviceMoments({
   /** Receives the organizations whose reports must be told. */
   onAwaited?: ((organizations: readonly string[]) => void) | undefined
 }): DeviceMoments {
-  let awaited = new Set<string>()
+  // Undefined until the first refresh.
+  let awaited: Set<string> | undefined
   let added = new Map<string, ReportedMoment>()
   const waiting = createWaitingDevices()
 
@@ -40,24 +52,33 @@ export function createDeviceMoments({
 
   async function write(told: readonly ReportedMoment[]): Promise<void> {
     const ids = told.map(({ deviceId }) => deviceId)
-    const changes = waiting.take(told, await waitingDevices(pool, ids))
+    const isWaiting = await waitingDevices(pool, ids)
+    const nowMs = Date.now()
+    const changes = waiting.take(told, isWaiting, nowMs)
     await storeMoments({ pool }, changes)
-    waiting.noteWritten(changes)
+    waiting.noteWritten(changes, nowMs)
+    const others = ids.filter((id) => !isWaiting.has(id))
+    await forgetMoments(pool, others)
+    waiting.forget(others)
   }
 
   return {
     async refresh() {
       const found = await waitingOrganizations(pool)
-      if (found.size === awaited.size && found.isSubsetOf(awaited)) return
+      if (awaited && found.size === awaited.size && found.isSubsetOf(awaited)) return
+      const others = waiting.devicesOfOthers(found)
+      // What an earlier process wrote is not known.
+      await (awaited ? forgetMoments(pool, others) : forgetMomentsExcept(pool, [...found]))
       awaited = found
-      waiting.forgetOthers(found)
+      waiting.forget(others)
       onAwaited([...found])
     },
-    isAwaited: (organizationId) => awaited.has(organizationId),
+    isAwaited: (organizationId) => awaited?.has(organizationId) ?? false,
     add(told) {
       for (const moment of told) keep(moment)
     },
     async flush() {
+      for (const stale of waiting.stale(Date.now())) if (!added.has(stale.deviceId)) added.set(stale.deviceId, stale)
       const told = [...added.values()]
       added = new Map()
       for (let start = 0; start < told.length; start += together) {
@@ -79,43 +100,63 @@ export function createDeviceMoments({
   }
 }
 
+/** `reported`: what the device reported last. `written`: what of it Postgres knows. */
+type WaitingDevice = {
+  moment: ReportedMoment
+  reported: DeviceMoment
+  written: (DeviceMoment & { writtenAtMs: number }) | undefined
+}
+
 /** What devices for which a job waits have reported, and what Postgres knows of it. */
 function createWaitingDevices() {
-  const devices = new Map<string, { moment: ReportedMoment; written: DeviceMoment | undefined }>()
+  const devices = new Map<string, WaitingDevice>()
 
-  function changeOf(told: ReportedMoment): DeviceMoment | undefined {
+  function changeOf(told: ReportedMoment, nowMs: number): DeviceMoment | undefined {
     const { deviceId } = told
     const known = devices.get(deviceId)
     if (known) foldMoment(known.moment, told)
     const { moment, written } = known ?? { moment: told, written: undefined }
-    devices.set(deviceId, { moment, written })
     const { organizationId, dwelling = null } = moment
-    const next = { deviceId, organizationId, dwelling, ...activeSignal(moment) }
-    return isWorthWriting(written, next) ? next : undefined
+    const reported = { deviceId, organizationId, dwelling, ...activeSignal(moment) }
+    devices.set(deviceId, { moment, reported, written })
+    return isWorthWriting(written, reported, nowMs) ? reported : undefined
   }
 
   return {
-    /** Takes new reports of devices for which a job waits, and forgets others. Returns what must be written. */
-    take(told: readonly ReportedMoment[], isWaiting: ReadonlySet<string>): DeviceMoment[] {
-      for (const { deviceId } of told) if (!isWaiting.has(deviceId)) devices.delete(deviceId)
-      return told.filter(({ deviceId }) => isWaiting.has(deviceId)).flatMap((moment) => changeOf(moment) ?? [])
+    /** Takes new reports of devices for which a job waits. Returns what must be written. */
+    take(told: readonly ReportedMoment[], isWaiting: ReadonlySet<string>, nowMs: number): DeviceMoment[] {
+      return told.filter(({ deviceId }) => isWaiting.has(deviceId)).flatMap((moment) => changeOf(moment, nowMs) ?? [])
     },
-    noteWritten(changes: readonly DeviceMoment[]): void {
+    noteWritten(changes: readonly DeviceMoment[], nowMs: number): void {
       for (const change of changes) {
         const known = devices.get(change.deviceId)
-        if (known) known.written = change
+        if (known) known.written = { ...change, writtenAtMs: nowMs }
       }
     },
-    /** Forgets the devices of other organizations. */
-    forgetOthers(organizations: ReadonlySet<string>): void {
-      for (const [deviceId, { moment }] of devices)
-        if (!organizations.has(moment.organizationId)) devices.delete(deviceId)
+    /** The devices whose newer signal must be written now, as reports that say nothing new. */
+    stale: (nowMs: number): ReportedMoment[] =>
+      [...devices.values()]
+        .filter(({ reported, written }) => written && isStale(written, reported, nowMs))
+        .map(({ moment }) => ({ ...moment, modems: [], dwelling: undefined })),
+    devicesOfOthers: (organizations: ReadonlySet<string>): string[] =>
+      [...devices.values()]
+        .filter(({ moment }) => !organizations.has(moment.organizationId))
+        .map(({ moment }) => moment.deviceId),
+    forget(deviceIds: readonly string[]): void {
+      for (const deviceId of deviceIds) devices.delete(deviceId)
     },
   }
 }
 
-function isWorthWriting(written: DeviceMoment | undefined, next: DeviceMoment): boolean {
+const newerMs = (written: DeviceMoment, next: DeviceMoment): number =>
+  (next.signalAtMs ?? 0) - (written.signalAtMs ?? 0)
+
+const isStale = (written: DeviceMoment, next: DeviceMoment, nowMs: number): boolean =>
+  newerMs(written, next) > 0 && nowMs - (written.signalAtMs ?? 0) >= staleMs
+
+function isWorthWriting(written: WaitingDevice['written'], next: DeviceMoment, nowMs: number): boolean {
   if (written?.quality !== next.quality || written.dwelling !== next.dwelling) return true
   if (written.organizationId !== next.organizationId) return true
-  return (next.signalAtMs ?? 0) - (written.signalAtMs ?? 0) >= renewMs
+  if (nowMs - written.writtenAtMs >= keepMs) return true
+  return newerMs(written, next) >= renewMs || isStale(written, next, nowMs)
 }
