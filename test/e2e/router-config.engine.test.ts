@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { childEnvironment } from '#test/child-environment'
 import { deviceCalls } from '#test/job-service'
-import { timeOutAttempt } from '#test/timed-out-job'
+import { nextAttemptWithinMs, timeOutAttempt } from '#test/timed-out-job'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
@@ -82,7 +82,9 @@ function startAgent(
   return { stop }
 }
 
-test('the service sees what a router runs; a profile that cuts the router off is rolled back, also after a restart', async () => {
+test('the service sees what a router runs; a profile that cuts the router off is rolled back, also after a restart', {
+  timeout: 180_000,
+}, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'router-config-'))
   cleanUp.push(() => rm(folder, { recursive: true, force: true }))
   const password = randomBytes(12).toString('hex')
@@ -116,10 +118,14 @@ test('the service sees what a router runs; a profile that cuts the router off is
   await first.stop()
   await timeOutAttempt(service.pool, jobs[0].id)
   startAgent(network, folder, token, { ROLL_BACK_AFTER_MS: '3000' })
-  const failed = await until('the roll-back', async () => {
-    const { items } = await call('GET', `/orgs/${organization}/jobs?status=failed`)
-    return items[0]
-  })
+  const failed = await until(
+    'the roll-back',
+    async () => {
+      const { items } = await call('GET', `/orgs/${organization}/jobs?status=failed`)
+      return items[0]
+    },
+    nextAttemptWithinMs + 30_000,
+  )
   // The router takes the second attempt, and does not apply the profile again.
   expect(failed).toMatchObject({ kind: 'apply_config', attempt: 2, error: { code: 'rolled_back' } })
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(changed)

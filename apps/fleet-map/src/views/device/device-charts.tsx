@@ -11,6 +11,8 @@ const ranges = { '60': 'Last hour', '360': 'Last 6 hours', '1440': 'Last 24 hour
 const defaultRange = '1440'
 const days = 7
 const refreshMs = 60_000
+/** Each day is a request of its own. */
+const daysRefreshMs = 600_000
 
 type DeviceChartsProps = {
   deviceId: string
@@ -60,7 +62,9 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
     async (signal) => (mayFleet ? readBands(deviceId, minutes, signal) : []),
     every,
   )
-  const used = useResource(`used days ${deviceId}`, (signal) => readUsedDays(deviceId, days, signal), every)
+  const used = useResource(`used days ${deviceId}`, (signal) => readUsedDays(deviceId, days, signal), {
+    everyMs: daysRefreshMs,
+  })
   const shown: [title: string, lines: Resource<Lines>][] = [
     ['Signal (RSRP)', rsrp],
     ['Latency', latency],
