@@ -80,9 +80,20 @@ test('waits while the caller pauses, and lets the process do other work', async 
   expect(await one()).toEqual([[1]])
 })
 
-test('throws what a pause throws, and closes the connection', async () => {
+test('waits for the pause after the last rows', async () => {
+  let done = false
+  const pause = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    done = true
+  }
+  await questdb.readRows('SELECT x FROM long_sequence(1)', [], () => {}, { pause })
+  expect(done).toBe(true)
+  expect(await one()).toEqual([[1]])
+})
+
+test.each([1, 1_000_000])('throws what a pause throws after %i rows, and closes the connection', async (count) => {
   const pause = () => Promise.reject(new RangeError('Not now.'))
-  const reading = questdb.readRows('SELECT x FROM long_sequence(1000000)', [], () => {}, { pause })
+  const reading = questdb.readRows(`SELECT x FROM long_sequence(${count})`, [], () => {}, { pause })
   await expect(reading).rejects.toThrow('Not now.')
   expect(await one()).toEqual([[1]])
 })

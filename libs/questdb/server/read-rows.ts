@@ -42,6 +42,9 @@ export async function readClientRows(
   stream.removeAllListeners('data').on('data', onData)
   try {
     await client.query(statement)
+    // The last part of the rows ends the statement as well.
+    await paused
+    if (failure) throw failure
   } catch (error) {
     // What the caller does meanwhile must not go on after this has thrown.
     await paused
