@@ -192,9 +192,9 @@ const Settings = ({ device }: { device: Device }) => (
   </>
 )
 
-/** Where the device drove and stood in the last day. */
+/** Where the device had no service, drove and stood in the last day. */
 const PlacesCard = ({ deviceId, org }: { deviceId: string; org: string }) => (
-  <div class={`card panel ${css.dwells}`}>
+  <div class={`card panel ${css.day}`}>
     <Outages deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Trips deviceId={deviceId} org={org} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
