@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { encodeLines } from '../../apps/fleet-map/src/route/polyline.ts'
 import { noChromium, openChromium } from './chromium.ts'
 import { connect, movingVehicles, type Product } from './product.ts'
@@ -24,8 +24,8 @@ const screens = options.width.map((width) => ({ width: Number(width), height: he
 const themes = ['dark', 'light'] as const
 const maxBytes = 150_000
 
-/** `by`: whose key signs in, the demo operator's by default. */
-type View = { name: string; place: string; sight: string; withMap?: boolean; by?: 'nobody' | 'administrator' }
+/** `withMap`: whether the view is the map, or has one in a card. `by`: whose key signs in, the demo operator's by default. */
+type View = { name: string; place: string; sight: string; withMap?: true | 'card'; by?: 'nobody' | 'administrator' }
 
 const settings = [
   'organization',
@@ -72,7 +72,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
     { name: 'overview', place: '#/overview', sight: '.page .u-legend' },
     { name: 'devices', place: '#/devices', sight: '[role=status] strong' },
-    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li' },
+    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li', withMap: 'card' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
     { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },
     ...(rules?.items[0]
@@ -110,6 +110,19 @@ async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise
   return encodeLines([fixes.filter((_, index) => index % 5 === 0)])
 }
 
+/** Resolves when two pictures of the card of a map are the same, a second apart. */
+async function cardRests(page: Page): Promise<void> {
+  const card = page.getByRole('region', { name: 'Map of the last 24 hours' })
+  await card.getByText('GeoNames (CC BY 4.0)').waitFor()
+  let before: Buffer | undefined
+  for (let looks = 0; looks < 10; looks++) {
+    const now = await card.screenshot()
+    if (before?.equals(now)) return
+    before = now
+    await page.waitForTimeout(1_000)
+  }
+}
+
 async function picture(
   browser: Browser,
   product: Omit<Product, 'close'>,
@@ -120,9 +133,10 @@ async function picture(
   const key = by === 'nobody' ? undefined : by === 'administrator' ? product.adminKey : product.demoKey
   const reader = await openReader(browser, `${product.url}/${place}`, { key, viewport, colorScheme })
   try {
-    if (withMap) await reader.seesMap()
+    if (withMap === true) await reader.seesMap()
     await reader.page.locator(sight).first().waitFor()
-    if (withMap) await reader.mapRests()
+    if (withMap === true) await reader.mapRests()
+    if (withMap === 'card') await cardRests(reader.page)
     const devtools = await reader.page.context().newCDPSession(reader.page)
     for (const quality of [82, 65, 45]) {
       const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality })
