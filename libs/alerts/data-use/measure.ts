@@ -22,9 +22,9 @@ const measuredAgainAfter = `least(interval '10 minutes',
 const readingShare = 0.05
 
 /**
- * Measures what devices have used, by UTC day: the present day every 10 minutes, and in its first minutes more often; a past day of
- * the month until it has been over for six hours. Late samples of earlier days do not count. A day that takes long to read is measured less often. Several workers may
- * run it: each claims a day, reads QuestDB without an open transaction, and stores what it still has claimed.
+ * Measures what devices have used, by UTC day: the present day every 10 minutes, and in its first minutes more often; a past day of the
+ * month until it has been over for six hours. Late samples of earlier days do not count. A day that takes long to read is measured less
+ * often. Several workers may run it: each claims a day, reads QuestDB without an open transaction, and stores what it still has claimed.
  * `organizationIds`: only of these organizations. Returns how many rows were stored.
  */
 export async function measureDataUse(

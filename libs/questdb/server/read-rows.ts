@@ -42,14 +42,11 @@ export async function readClientRows(
   stream.removeAllListeners('data').on('data', onData)
   try {
     await client.query(statement)
-    // The last part of the rows ends the statement as well.
-    await paused
-    if (failure) throw failure
   } catch (error) {
-    // What the caller does meanwhile must not go on after this has thrown.
-    await paused
-    throw failure ?? error
-  } finally {
-    stream.removeAllListeners('data').on('data', listener as (bytes: Buffer) => void)
+    failure ??= toError(error)
   }
+  // The last part of the rows ends the statement as well, and what the caller does meanwhile must not go on afterwards.
+  await paused
+  stream.removeAllListeners('data').on('data', listener as (bytes: Buffer) => void)
+  if (failure) throw failure
 }
