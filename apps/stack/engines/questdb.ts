@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { keptSecret, replaceable } from './credentials.ts'
 import { findJava } from './java.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
-import { restoreMetadata } from './questdb-metadata.ts'
+import { repairTables } from './questdb-metadata.ts'
 import { questdbJar, questdbProgram } from './questdb-program.ts'
 import { questdbTuning } from './questdb-tuning.ts'
 import { yieldCores } from './share-of-cores.ts'
@@ -70,7 +70,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   ])
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const password = await keptSecret(join(dir, 'password'), replaceable)
-  await restoreMetadata(dataDir)
+  await repairTables(dataDir)
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
   const process = await startProcess(java, [...javaFlags(jar, options.heapBytes ?? defaultHeapBytes), '-d', dataDir], {
     logFile,
