@@ -57,13 +57,14 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
   const figure = (name: string, costs: readonly Cost[]): Figure => {
     const seconds = median(costs.map((cost) => cost.seconds))
     const cpuSeconds = median(costs.map((cost) => cost.cpuSeconds))
-    const [memoryMb, blockedMs] = [
+    const [beforeMb, memoryMb, blockedMs] = [
+      costs[0]?.beforeMb ?? 0,
       Math.max(...costs.map((cost) => cost.memoryMb)),
       Math.max(...costs.map((cost) => cost.blockedMs)),
     ]
     return {
       name: `${of}: ${name}`,
-      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker; at most ${memoryMb.toFixed(0)} MB; blocked for at most ${blockedMs.toFixed(0)} ms`,
+      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker; at most ${memoryMb.toFixed(0)} MB, with ${beforeMb.toFixed(0)} MB before; blocked for at most ${blockedMs.toFixed(0)} ms`,
       ratio: `${(seconds / floor).toFixed(1)} of the count`,
     }
   }
@@ -74,15 +75,16 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
   ]
 }
 
-/** `memoryMb`: the most memory that the process had. `blockedMs`: the longest time in which it did nothing else. */
-type Cost = { seconds: number; cpuSeconds: number; memoryMb: number; blockedMs: number }
+/** `beforeMb` and `memoryMb`: the memory of the process before the work, and at most. `blockedMs`: the longest time in which it did nothing else. */
+type Cost = { seconds: number; cpuSeconds: number; beforeMb: number; memoryMb: number; blockedMs: number }
 
 const lookEveryMs = 50
 
 async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   const [startMs, cpu] = [performance.now(), process.cpuUsage()]
   const delay = monitorEventLoopDelay({ resolution: 5 })
-  let memory = 0
+  const before = process.memoryUsage.rss()
+  let memory = before
   const look = () => {
     memory = Math.max(memory, process.memoryUsage.rss())
   }
@@ -99,6 +101,7 @@ async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   return {
     seconds: (performance.now() - startMs) / 1_000,
     cpuSeconds: (user + system) / 1e6,
+    beforeMb: before / 1e6,
     memoryMb: memory / 1e6,
     blockedMs: delay.max / 1e6,
   }

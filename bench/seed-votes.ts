@@ -36,7 +36,7 @@ export async function seedRoads(stack: BenchStack, fleet: SeededFleet, lengthKm:
 }
 
 /** Rows of one statement. */
-const rowsPerInsert = 100_000
+const rowsPerInsert = 1_000_000
 
 /**
  * Generates this number of votes per device, evenly over the last days: two operators with different levels per place, mostly
