@@ -9,6 +9,7 @@ import { noRoom } from './http/no-room.ts'
 import type { Backlog } from './report/backlog.ts'
 import { openLargeReports } from './report/large-reports.ts'
 import type { ReportStore } from './report-store.ts'
+import { registerCommitMetrics } from './writer/sample-metrics.ts'
 
 /** Opens the log on Kafka. `apps/writer` stores it, so this process has no writer. Does not wait for the brokers. */
 export function openKafkaStore(parts: { settings: KafkaSettings; registry: Registry; logger: Logger }): ReportStore {
@@ -46,6 +47,7 @@ export function openKafkaStore(parts: { settings: KafkaSettings; registry: Regis
     'Bytes of reports that wait for the brokers.',
     () => kafka.queue().bytes,
   )
+  registerCommitMetrics(registry, kafka.commits)
   return {
     log,
     backlog: queueBacklog(() => kafka.queue().isFull),

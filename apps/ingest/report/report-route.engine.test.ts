@@ -310,9 +310,11 @@ test('the metrics add up: a repeated report replaces rows, and no other report d
   const figures = async () => {
     const text = await (await fetch(`${ingest.url}/metrics`)).text()
     return Object.fromEntries(
-      [...text.matchAll(/^telemetry_(samples_\w+_total|backlog_samples)(?:\{[^}]*\})? (\d+)$/gm)].map(
-        ([, name, value]) => [name ?? '', Number(value)],
-      ),
+      [
+        ...text.matchAll(
+          /^telemetry_(samples_\w+_total|backlog_samples|log_commit\w+_total)(?:\{[^}]*\})? ([\d.e-]+)$/gm,
+        ),
+      ].map(([, name, value]) => [name ?? '', Number(value)]),
     )
   }
   const settled = () =>
@@ -330,4 +332,6 @@ test('the metrics add up: a repeated report replaces rows, and no other report d
   expect(difference('samples_stored_total')).toBe(50)
   expect(difference('samples_replaced_total')).toBe(50)
   expect(difference('samples_dead_lettered_total')).toBe(0)
+  expect(difference('log_commits_total')).toBe(2)
+  expect(difference('log_commit_seconds_total')).toBeGreaterThan(0)
 })

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { counterOf, gaugeOf } from '#http/metrics'
+import type { CommitFigures } from '#telemetry-log/commit-meter'
 import { type Lease, leaseAgeMs } from '#telemetry-log/lock/lease'
 import { registerWriterMetrics, settledSamples } from '#telemetry-writer/metrics'
 import type { Backlog } from '../report/backlog.ts'
@@ -27,6 +28,21 @@ export function registerSampleMetrics(
     byPartition: false,
   })
   registerLogMetrics(registry, { lease, queueBytes: () => sumOf(({ log }) => log.queue().bytes), backlog })
+  registerCommitMetrics(registry, () => ({
+    count: sumOf(({ log }) => log.commits().count),
+    seconds: sumOf(({ log }) => log.commits().seconds),
+  }))
+}
+
+/** Registers how many groups of reports became durable, and the time that they took. Their quotient is what a 202 waits for. */
+export function registerCommitMetrics(registry: Registry, read: () => CommitFigures): void {
+  counterOf(registry, 'telemetry_log_commits_total', 'Groups of reports that became durable.', () => read().count)
+  counterOf(
+    registry,
+    'telemetry_log_commit_seconds_total',
+    'Time from the write of a group until it is durable.',
+    () => read().seconds,
+  )
 }
 
 function registerLogMetrics(

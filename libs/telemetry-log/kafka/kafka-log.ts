@@ -1,6 +1,7 @@
 import { Producer } from '@platformatic/kafka'
 import { repeat } from '#core/schedule'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
+import { type CommitFigures, createCommitMeter } from '#telemetry-log/commit-meter'
 import { maxFrameBytes } from '#telemetry-log/frame'
 import { LogFailedError, LogFullError, type TelemetryLog } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
@@ -22,6 +23,8 @@ export type KafkaLogOptions = {
 export type KafkaLog = TelemetryLog & {
   /** Appends that wait for the brokers. */
   queue(): AppendQueueFigures
+  /** Groups with the acknowledgement of all in-sync replicas. */
+  commits(): CommitFigures
   /** False until the brokers have once accepted this producer. New brokers need seconds for it. */
   isPrepared(): boolean
 }
@@ -38,6 +41,7 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
   const { onFailure, onUnprepared, maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
   const producer = new Producer({ ...clientOptions(settings, 'routerfleet-ingest'), idempotent: true })
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
+  const commits = createCommitMeter()
   const preparation = startPreparation(producer, settings, onUnprepared)
   let sending: Promise<void> | undefined
   let isClosed = false
@@ -57,8 +61,10 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
   async function sendAll(): Promise<void> {
     while (queue.figures().reports > 0) {
       const group = queue.takeGroup(maxFrameBytes)
+      const measured = commits.begin()
       try {
         await send(group)
+        measured.end()
         for (const { resolve } of group) resolve()
       } catch (error) {
         // The brokers may have part of the group. The devices send all of it again, and the row keys absorb the copies.
@@ -94,6 +100,7 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
       await producer.close()
     },
     queue: queue.figures,
+    commits: commits.figures,
     isPrepared: preparation.isPrepared,
   }
 }

@@ -194,6 +194,24 @@ test('while a sync hangs, a limited number of appends wait and are stored in the
   await log.close()
 })
 
+test('counts the groups that became durable, with the time that their syncs took', async () => {
+  let syncError: Error | null = null
+  const log = await openSegmentLog({
+    folder,
+    syncData: (_fd, done) => setTimeout(() => done(syncError), 20),
+  })
+  expect(log.commits()).toEqual({ count: 0, seconds: 0 })
+  await log.append(batch('alone'))
+  const after = log.commits()
+  expect(after.count).toBe(1)
+  // A timer may end a millisecond early.
+  expect(after.seconds).toBeGreaterThan(0.015)
+  syncError = new Error('The disk is gone.')
+  await expect(log.append(batch('lost'))).rejects.toThrow()
+  expect(log.commits()).toEqual(after)
+  await log.close()
+})
+
 test('close waits for pending appends', async () => {
   const log = await openSegmentLog({ folder })
   const appended = ['a', 'b', 'c'].map((text) => log.append(batch(text)))

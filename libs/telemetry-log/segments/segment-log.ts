@@ -2,6 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, write } from 'node:fs'
 import { toError } from '#core/error-text'
 import { preparePrivateFolder } from '#files/private-folder'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
+import { type CommitFigures, createCommitMeter } from '#telemetry-log/commit-meter'
 import type { DeadLetterPlace } from '#telemetry-log/dead-letters/dead-letters'
 import { maxFrameBytes, writeFrame } from '#telemetry-log/frame'
 import { isLeaseHeld, type Lease } from '#telemetry-log/lock/lease'
@@ -36,6 +37,8 @@ export type SegmentLog = Omit<TelemetryLog, 'partitions'> & {
   lease: Lease
   /** Appends that wait for the disk. */
   queue(): AppendQueueFigures
+  /** Writes with their syncs. */
+  commits(): CommitFigures
 }
 
 const mebibyte = 1024 * 1024
@@ -65,6 +68,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   // The previous holder may still write to the newest file, so this process starts a new file.
   let mustStartSegment = lock.mayHaveRival
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
+  const commits = createCommitMeter()
   let committing = false
   let ended: Error | undefined
   const failure = Promise.withResolvers<Error>()
@@ -98,6 +102,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
       return
     }
     const tail = { position: segment.tail.position + length, samples }
+    const measured = commits.begin()
     writeWhole(segment.fd, staging, length, segment.tail.position - segment.base, (writeError) => {
       if (writeError) {
         refuse(group, writeError)
@@ -113,6 +118,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
           fail(group, new Error(`Another process has taken over the telemetry log ${folder}.`))
           return
         }
+        measured.end()
         segment.tail = tail
         onTail?.(tail)
         for (const entry of group) entry.resolve()
@@ -190,6 +196,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
     close,
     lease: lock.lease,
     queue: queue.figures,
+    commits: commits.figures,
   }
 }
 
