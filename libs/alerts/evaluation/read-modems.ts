@@ -27,9 +27,8 @@ export async function readDownModems(
 ): Promise<DownModem[]> {
   const read = { questdb, organizationIds, forMinutes, nowMs }
   const devices = await readDevices(read, () => true)
-  const freshMs = nowMs - Math.max(forMinutes * minuteMs, longestGapMs)
   return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
-    if (lastMs < freshMs) return []
+    if (!isReporting(lastMs, read)) return []
     const [down] = modems
       .filter((modem) => isDown(modem, lastMs, forMinutes))
       .sort((a, b) => ((a.modem ?? '') < (b.modem ?? '') ? -1 : 1))
@@ -47,15 +46,19 @@ export async function readUpDevices(
 ): Promise<DeviceOf[]> {
   const read = { questdb, organizationIds, forMinutes, nowMs }
   const devices = await readDevices(read, (deviceId) => deviceIds.has(deviceId))
-  return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) =>
-    modems.some((modem) => isDown(modem, lastMs, forMinutes)) ? [] : [{ organizationId, deviceId }],
-  )
+  return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
+    const isUp = isReporting(lastMs, read) && !modems.some((modem) => isDown(modem, lastMs, forMinutes))
+    return isUp ? [{ organizationId, deviceId }] : []
+  })
 }
 
 /** `goodMs`: when the modem last had service; the first sample of the day if it had none. `lastMs`: its newest sample. */
 type Modem = { modem: string | null; goodMs: number; lastMs: number; isUplinkOnly: boolean }
 type Device = DeviceOf & { lastMs: number; modems: Modem[] }
 type Read = { questdb: QuestdbSql; organizationIds: readonly string[]; forMinutes: number; nowMs: number }
+
+const isReporting = (lastMs: number, { forMinutes, nowMs }: Read): boolean =>
+  lastMs >= nowMs - Math.max(forMinutes * minuteMs, longestGapMs)
 
 const isDown = ({ goodMs }: Modem, deviceLastMs: number, forMinutes: number) =>
   deviceLastMs - goodMs >= forMinutes * minuteMs
@@ -90,8 +93,13 @@ async function readDevices(from: Read, isWanted: (deviceId: string) => boolean):
        max(CASE WHEN modem IS NOT NULL OR ${ofModemSql} THEN ts ELSE null END)
      FROM connection WHERE ${where}`,
   )
-  const reported = await read<[organizationId: string, deviceId: string, lastMs: number]>(
-    `SELECT org_id, device_id, max(ts) FROM system WHERE ${where}`,
+  type Reported = [organizationId: string, deviceId: string, lastMs: number]
+  const reported = await read<Reported>(`SELECT org_id, device_id, max(ts) FROM system WHERE ${where}`)
+  // A receiver has many positions a day. Only those of a device that reports now matter.
+  const located = await questdb.queryArrays<Reported>(
+    `SELECT org_id, device_id, max(ts) FROM location WHERE ${where}`,
+    [timestampParameter(nowMs - longestGapMs), timestampParameter(nowMs + aheadMs)],
+    AbortSignal.timeout(maxReadMs),
   )
   const devices = new Map<string, Device>()
   const deviceOf = (organizationId: string, deviceId: string, lastMs: number | null): Device => {
@@ -115,7 +123,7 @@ async function readDevices(from: Read, isWanted: (deviceId: string) => boolean):
     else if (modemMs !== null)
       modems.push({ modem, goodMs: upMs ?? firstMs ?? 0, lastMs: lastMs ?? 0, isUplinkOnly: modem === null })
   }
-  for (const [organizationId, deviceId, lastMs] of reported) deviceOf(organizationId, deviceId, lastMs)
+  for (const [organizationId, deviceId, lastMs] of [...reported, ...located]) deviceOf(organizationId, deviceId, lastMs)
   const wanted = [...devices.values()]
     .filter(({ deviceId }) => isWanted(deviceId))
     .map((device) => ({ ...device, modems: device.modems.filter((modem) => !hasGotName(modem, device.modems)) }))

@@ -262,6 +262,26 @@ test('modem_down opens for a modem without service or report while the device re
   })
 })
 
+test('modem_down opens while a device sends positions only, and keeps its state when the device is silent', async () => {
+  const fleet = await createJobFleet(pool, 3)
+  const [moving = '', stopped = '', served = ''] = fleet.deviceIds
+  const radio = (deviceId: string, minutesAgo: number) => ({ ...rowOf(fleet, deviceId, minutesAgo), rat: 'lte' })
+  const position = (deviceId: string, minutesAgo: number) => ({ ...rowOf(fleet, deviceId, minutesAgo), lat: 1, lon: 2 })
+  await storeRows(questdb, 'cellular', [radio(moving, 60), radio(stopped, 60), radio(served, 60), radio(served, 2)])
+  await storeRows(questdb, 'location', [position(moving, 1), position(stopped, 45), position(served, 1)])
+  await newAlertRule(fleet, { kind: 'modem_down', forMinutes: 30 })
+  await evaluate()
+  const states = async () => (await alertsOf(fleet)).map(({ deviceId, state }) => [deviceId, state])
+  expect(await states()).toEqual([[moving, 'open']])
+  // An hour later, the device has sent nothing more. Then its modem is back.
+  const clock = () => Date.now() + 60 * 60_000
+  await evaluateTelemetry({ ...system, clock }, [questdb])
+  expect(await states()).toEqual([[moving, 'open']])
+  await storeRows(questdb, 'cellular', [radio(moving, 0)])
+  await evaluate()
+  expect(await states()).toEqual([[moving, 'closed']])
+})
+
 test('modem_down does not open for a wired uplink or a modem that has another name now', async () => {
   const fleet = await createJobFleet(pool, 5)
   const [wired = '', backup = '', renamed = '', moved = '', unnamed = ''] = fleet.deviceIds
