@@ -6,7 +6,17 @@ const sample = (second: number, fields: Record<string, unknown>): { tsMs: number
   tsMs: second * 1_000,
   record: { ts: `${second}`, kind: 'cellular', ...empty, ...fields },
 })
-const empty = { modem: null, rat: null, plmn: null, cellId: null, rsrpDbm: null, sinrDb: null, rsrqDb: null, apn: null }
+const empty = {
+  modem: null,
+  rat: null,
+  plmn: null,
+  cellId: null,
+  pci: null,
+  rsrpDbm: null,
+  sinrDb: null,
+  rsrqDb: null,
+  apn: null,
+}
 const cell = (cellId: string) => ({ rat: 'lte', plmn: '26201', cellId })
 
 const completed = (newest: ReturnType<typeof sample>, ...earlier: ReturnType<typeof sample>[]) => {
@@ -82,4 +92,34 @@ test('a connection takes no values of another interface', () => {
 test('values before the first cell that was named are of that cell', () => {
   const found = completed(sample(10, cell('7')), sample(9, { sinrDb: 20 }), sample(8, { rsrpDbm: -80 }))
   expect(found).toEqual({ rsrpDbm: -80, sinrDb: 20, rsrqDb: null, cellId: '7', completedFrom: '8' })
+})
+
+test.each([
+  ['technology', { rat: 'lte' }, { rat: 'nr-nsa' }],
+  ['operator', { plmn: '26201' }, { plmn: '26202' }],
+  ['cell', { cellId: '7' }, { cellId: '8' }],
+  ['physical cell', { pci: 7 }, { pci: 8 }],
+])('values are not taken from before a change of the %s', (_, before, now) => {
+  const measured = { rsrpDbm: -80, apn: 'web' }
+  const found = completeSample(sample(10, now), [sample(9, { ...before, ...measured })]).record
+  expect(found).toMatchObject({ ...now, rsrpDbm: null, apn: 'web', completedFrom: '9' })
+  // Also if one sample in between says so.
+  const later = completeSample(sample(10, {}), [sample(9, now), sample(8, { ...before, ...measured })]).record
+  expect(later).toMatchObject({ ...now, rsrpDbm: null, completedFrom: '8' })
+  expect(completeSample(sample(10, before), [sample(9, { ...before, ...measured })]).record.rsrpDbm).toBe(-80)
+})
+
+test('a sample without service has no values of the cell that was lost, also if none was named', () => {
+  const measured = { rsrpDbm: -80, plmn: '26201' }
+  const found = completeSample(sample(10, { rat: 'none' }), [sample(9, measured)]).record
+  expect(found).toMatchObject({ rat: 'none', rsrpDbm: null, plmn: null, completedFrom: null, quality: 'none' })
+  const still = completeSample(sample(10, { rat: 'none' }), [sample(9, { rat: 'none', plmn: '26201' })]).record
+  expect(still).toMatchObject({ plmn: '26201', completedFrom: '9' })
+})
+
+test('values are at most two minutes older', () => {
+  const [old, tooOld] = [sample(10, { rsrpDbm: -80 }), { ...sample(10, { sinrDb: 3 }), tsMs: 9_999 }]
+  expect(completed(sample(130, { rsrqDb: -9 }), old, tooOld)).toEqual({
+    ...{ rsrpDbm: -80, sinrDb: null, rsrqDb: -9, cellId: null, completedFrom: '10' },
+  })
 })

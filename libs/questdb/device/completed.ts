@@ -74,8 +74,10 @@ function marksOf(newestFirst: readonly TelemetryRecord[]): Record<string, unknow
   return oldestFirst.reverse()
 }
 
-/** An unknown mark is no change. */
-const isSame = (known: unknown, older: unknown) => isUnknown(known) || isUnknown(older) || known === older
+/** An unknown mark is no change, but what is older than a loss of service and does not say so was measured before it. */
+const isSame = (known: unknown, older: unknown) =>
+  isUnknown(known) || known === older || (isUnknown(older) && known !== noService)
+const noService = 'none'
 const isUnknown = (value: unknown) => value === null || value === undefined
 
 /** Returns whether a value was taken. */
