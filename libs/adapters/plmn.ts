@@ -8,7 +8,7 @@ import { derived, digits, noValue, unusable } from './conversions.ts'
  */
 export function plmnOf(mcc: unknown, mnc: unknown): unknown {
   if (isAbsent(mcc) || isAbsent(mnc)) return noValue
-  const [country, network] = [digits.read(mcc), digits.read(mnc)]
+  const [country, network] = [mcc === 1 ? '001' : digits.read(mcc), digits.read(mnc)]
   if (typeof country !== 'string' || typeof network !== 'string') return unusable
   if (!/^\d{3}$/.test(country) || !/^\d{1,3}$/.test(network)) return unusable
   if (typeof mnc === 'string' && network.length > 1) return country + network

@@ -26,7 +26,7 @@ const failures = {
 
 export const reasonOf = (failure: symbol): CleaningReason => failure.description as CleaningReason
 
-const nullWords: ReadonlySet<string> = new Set(['--', '-', 'N/A', 'n/a', ''])
+const nullWords: ReadonlySet<string> = new Set(['--', '-', 'N/A', 'n/a', 'N/a', 'n/A', ''])
 
 /** What modems return for an unknown cell: all ones of 16 (of GSM), 28, 31, 32 and 36 bits. */
 const unknownCellIds: ReadonlySet<string> = new Set(['268435455', '2147483647', '4294967295', '68719476735'])
@@ -95,13 +95,18 @@ function decimalCleaner({ max }: DecimalField): CleanValue {
   }
 }
 
-/** Text keeps leading zeros. A number lacks those of MCC 001, so it is padded to five digits. */
+/** Text keeps leading zeros. No network has MCC 000, which modems report without one. */
 function plmnCleaner(_field: PlmnField): CleanValue {
   return (value) => {
-    if (typeof value === 'string' && /^\s*\d{5,6}\s*$/.test(value)) return value.trim()
+    if (typeof value === 'string' && /^\s*\d{5,6}\s*$/.test(value)) {
+      const digits = value.trim()
+      return digits.startsWith('000') ? failures.outOfRange : digits
+    }
     const whole = readWhole(value)
     if (typeof whole === 'symbol') return whole as Cleaned
-    return whole > 0 && whole <= 999_999 ? String(whole).padStart(5, '0') : failures.outOfRange
+    if (whole >= 10_000 && whole <= 999_999) return String(whole)
+    // A number lacks the leading zeros of MCC 001, that of test networks.
+    return /^1\d{2,3}$/.test(String(whole)) ? `00${whole}` : failures.outOfRange
   }
 }
 

@@ -24,7 +24,7 @@ describe('every field of every kind', () => {
   it.each(everyField.filter(({ field }) => field.type !== 'time' && field.type !== 'cells'))(
     '$kind.$name has null for the words that mean nothing',
     ({ kind, name }) => {
-      for (const word of ['--', '-', 'N/A', 'n/a', '', ' ']) {
+      for (const word of ['--', '-', 'N/A', 'n/a', 'N/a', '', ' ']) {
         const { row, losses } = clean(kind, { [name]: word })
         expect((row as Record<string, unknown>)[name]).toBeNull()
         expect(losses).toEqual([`null_word ${name}`])
@@ -156,6 +156,20 @@ it.each([
   [26201, '26201'],
   [310410, '310410'],
   [101, '00101'],
+  [1010, '001010'],
+  ['0x65', '00101'],
+  [262, null],
+  ['262', null],
+  [9_999, null],
+  [-26_201, null],
+  // No network has MCC 000.
+  ['00000', null],
+  ['000000', null],
+  ['00026', null],
+  ['000101', null],
+  ['0', null],
+  [0, null],
+  [99, null],
   ['0x6659', '26201'],
   ['262-03', null],
   ['1234567', null],
@@ -222,6 +236,20 @@ describe('cells', () => {
     ])
   })
 
+  it('have marks of unknown cells by their own technology, else by that of the serving cell', () => {
+    const cells = [
+      { rat: 'nr-sa', tac: 65_535 },
+      { rat: 'gsm', cellId: 65_535 },
+      { tac: 65_535, cellId: 65_535 },
+    ]
+    expect(clean('cellular', { rat: 'lte', cells }).row.cells).toBe(
+      '[{"rat":"nr-sa","tac":"65535"},{"rat":"gsm"},{"cellId":"65535"}]',
+    )
+    expect(clean('cellular', { rat: 'nr-sa', cells }).row.cells).toBe(
+      '[{"rat":"nr-sa","tac":"65535"},{"rat":"gsm"},{"cellId":"65535","tac":"65535"}]',
+    )
+  })
+
   it('are at most 32', () => {
     const { row, losses } = clean('cellular', { cells: Array(33).fill({ pci: 1 }) })
     expect(JSON.parse(row.cells ?? '')).toHaveLength(32)
@@ -284,7 +312,8 @@ it('knows the operator of the SIM from the IMSI, unless it was sent', () => {
   expect(clean('connection', { imsi: '262019876543210' }).row.simPlmn).toBe('26201')
   expect(clean('connection', { imsi: '310410123456789' }).row.simPlmn).toBe('310410')
   expect(clean('connection', { imsi: '310410123456789', simPlmn: '26203' }).row.simPlmn).toBe('26203')
-  expect(clean('connection', { imsi: 'unknown' }).row.simPlmn).toBeNull()
+  for (const imsi of ['unknown', '000000000000000', '00000000000000', 0])
+    expect(clean('connection', { imsi }).row.simPlmn).toBeNull()
   // India has networks of two and of three digits under one country code; Mexico's have three.
   for (const [imsi, plmn] of [
     ['405011234567890', '40501'],

@@ -34,7 +34,7 @@ export function plmnOfNumbers(mcc: string, mnc: string): string {
  * that of most networks of the country.
  */
 export function plmnOfImsi(imsi: string): string | null {
-  if (!/^\d{14,15}$/.test(imsi)) return null
+  if (!/^\d{14,15}$/.test(imsi) || imsi.startsWith('000')) return null
   const [short, long] = [imsi.slice(0, 5), imsi.slice(0, 6)]
   if (twoDigits.has(short) !== threeDigits.has(long)) return twoDigits.has(short) ? short : long
   return longCountries.has(imsi.slice(0, 3)) ? long : short
