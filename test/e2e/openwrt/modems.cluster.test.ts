@@ -324,6 +324,24 @@ describe('other modems and none', () => {
   })
 })
 
+test.each([
+  ['its error', { eph: 9.5, altMSL: 257.3, alt: 300 }, { accuracyM: '9.5', altitudeM: 257.3 }],
+  ['an error that is no number', { eph: 'far' }, { accuracyM: 'far' }],
+  ['the errors of gpsd before 3.20', { epx: 3, epy: 4, alt: 20 }, { accuracyM: '5.000', altitudeM: 20 }],
+  ['one of these errors', { epx: 3 }, { accuracyM: 'unknown' }],
+])('a position of gpsd with %s', (_, more, expected) => {
+  const position = JSON.stringify({ class: 'TPV', mode: 3, lat: 50.5, lon: 14.25, ...more })
+  router.command('gpspipe', `echo '${position}'`)
+  expect(ofKind(collect('MODEM=none'), 'location')).toMatchObject([{ lat: 50.5, lon: 14.25, fix: '3d', ...expected }])
+})
+
+test('a position of gpsd without an error has none', () => {
+  router.command('gpspipe', `echo '{"class":"TPV","mode":2,"lat":50.5,"lon":14.25}'`)
+  const [location] = ofKind(collect('MODEM=none'), 'location')
+  expect(location).toMatchObject({ lat: 50.5, fix: '2d' })
+  expect(location).not.toHaveProperty('accuracyM')
+})
+
 describe('networks', () => {
   test('a country code and a network code as numbers are a network', () => {
     const networks = {
@@ -333,6 +351,7 @@ describe('networks', () => {
     }
     const script = Object.keys(networks).map((codes) => `plmn_of ${codes}; echo`)
     expect(router.run(script.join('\n')).trim().split('\n')).toEqual(Object.values(networks))
+    expect(router.run('plmn_of 262 null; plmn_of null 3; plmn_of 262; plmn_of "" 3; plmn_of -1 65535')).toBe('')
   })
 
   test('an IMSI has the network that the service takes from it', () => {

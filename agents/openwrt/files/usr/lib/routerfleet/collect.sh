@@ -115,9 +115,22 @@ interfaces_of() {
 		}'
 }
 
+# Prints the horizontal error of gpsd before 3.20, which has the errors of longitude $1 and latitude $2; nothing if it sent neither.
+horizontal_error() {
+	[ -n "$1$2" ] || return 0
+	awk -v x="$1" -v y="$2" 'BEGIN {
+		number = "^[0-9]+([.][0-9]+)?$"
+		if (x !~ number || y !~ number) { print "unknown"; exit }
+		# The root of the squares by the method of Newton, because BusyBox can lack sqrt.
+		error = x + y
+		for (step = 0; step < 9 && error > 0; step++) error = (error + (x * x + y * y) / error) / 2
+		printf "%.3f", error
+	}'
+}
+
 # The newest position that gpsd reports within five seconds.
 collect_gpsd() {
-	local report fix=
+	local report fix='' altitude=altMSL error
 	command -v gpspipe >/dev/null || return 0
 	report=$(limited 8 gpspipe -w -n 12 -x 5 2>/dev/null | grep '"class":"TPV"' | tail -n 1 | flatten) || return 0
 	field() { printf '%s\n' "$report" | value_of "$1"; }
@@ -127,6 +140,10 @@ collect_gpsd() {
 	3) fix=3d ;;
 	*) return 0 ;;
 	esac
+	[ -n "$(field altMSL)" ] || altitude=alt
+	# As text: the service must see that an error was sent, also if it is not a number.
+	error=$(field eph)
+	[ -n "$error" ] || error=$(horizontal_error "$(field epx)" "$(field epy)")
 	# The report is a second old at most. The receiver's own date can be wrong by 1024 weeks.
 	sample location "$(uptime_s)" "$(
 		member fix "$fix" text
@@ -134,10 +151,10 @@ collect_gpsd() {
 		if [ "$fix" != none ]; then
 			member lat "$(field lat)"
 			member lon "$(field lon)"
-			member altitudeM "$(field altMSL)"
+			member altitudeM "$(field "$altitude")"
 			member speedMps "$(field speed)"
 			member headingDeg "$(field track)"
-			member accuracyM "$(field eph)"
+			member accuracyM "$error" text
 		fi
 	)"
 }

@@ -5,6 +5,7 @@
 plmn_of() {
 	local mnc=$2
 	[ -n "$1" ] && [ -n "$mnc" ] || return 0
+	case $1$mnc in *[!0-9]*) return 0 ;; esac
 	case $mnc in
 	??? | 0?) ;;
 	*) if has_three_digits "$1" "$mnc"; then mnc=$(printf '%03d' "$mnc"); else mnc=$(printf '%02d' "$mnc"); fi ;;
