@@ -4,6 +4,12 @@ import { createLineReader, maxLineBytes } from './lines.ts'
 
 const imei = { kind: 'imei', value: '352099001761481' }
 
+const cradlepointLine = {
+  is: 'position',
+  protocol: 'cradlepoint',
+  device: { kind: 'serial', value: '1126000001' },
+}
+
 test.each([
   ['352099001761481', { is: 'identity', device: imei }],
   ['IMEI:352099001761481', { is: 'identity', device: imei }],
@@ -21,6 +27,11 @@ test.each([
     '+10000000000,162658,4333.62404,N,11636.23469,W,0.0,,Verizon,LTE,-107,-74,-16,,100.68.169.178',
     { is: 'position', protocol: 'cradlepoint', device: { kind: 'serial', value: '+10000000000' } },
   ],
+  ['1126000001,162658,4333.62404,n,11636.23469,w,0.0,,Verizon,LTE,-107,-74,-16,,10.0.0.1', cradlepointLine],
+  ['1126000001,162658.0,4333.,N,11636,W,0.0,,Verizon,LTE,-107,-74,-16,,10.0.0.1', cradlepointLine],
+  // Without a position.
+  ['1126000001,162658,,N,,E,0.0,,Verizon,LTE,-107,-74,-16,,10.0.0.1', cradlepointLine],
+  ['1126000001,162658,,,,,,,Verizon,LTE,-107,-74,-16,,10.0.0.1', cradlepointLine],
   ['{"class":"VERSION","release":"3.25"}', { is: 'other' }],
   ['{"lat":1,"lon":2}', { is: 'unknown' }],
   ['GET / HTTP/1.1', { is: 'unknown' }],

@@ -12,7 +12,8 @@ const imeiLine = /^(?:imei[:=\s]\s*)?(\d{15})$/i
 const serialLine = /^(?:serial|sn|id)[:=\s]\s*(\S{1,64})$/i
 /** Proprietary sentences that name the sender: `$PCPTI,name,…` of Cradlepoint, `$FRLIN,,imei,…` of GpsGate clients. */
 const nameSentence = /^\$P?(?:CPTI|FRLIN),,?([^,*]{1,64})/
-const cradlepointLine = /^([^,]{1,64}),\d{1,6},\d+\.\d+,[NS],\d+\.\d+,[EW],/
+/** A router without a position sends its signal only. */
+const cradlepointLine = /^([^,]{1,64}),\d{1,6}(?:\.\d*)?,(?:\d+(?:\.\d*)?)?,[NS]?,(?:\d+(?:\.\d*)?)?,[EW]?,/i
 
 /** Returns what a line is. */
 export function kindOf(line: string): LineKind {
