@@ -76,6 +76,13 @@ export function correctTimes(samples: readonly TimedSample[], receivedAtMs: numb
   return corrected
 }
 
+/** Returns why a clock is wrong that showed `sentAtMs` when the report was sent. Undefined if the time may be right. */
+export function clockFaultOf(sentAtMs: number, receivedAtMs: number): ClockFault | undefined {
+  if (withoutRollover(sentAtMs, receivedAtMs) !== sentAtMs) return 'week_rollover'
+  if (isPlausible(sentAtMs, receivedAtMs)) return undefined
+  return sentAtMs < earliestMs ? 'before_2020' : 'ahead'
+}
+
 /** Returns whether the newest time cannot be right, and all others are of the same clock. */
 function areOfOneWrongClock(dated: readonly Dated[], receivedAtMs: number): boolean {
   const times = dated.map(({ ts }) => ts).sort((a, b) => a - b)

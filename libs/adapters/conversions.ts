@@ -116,4 +116,5 @@ export const registrationStates = {
   8: 'emergency_only',
   9: 'home',
   10: 'roaming',
+  11: 'emergency_only',
 }

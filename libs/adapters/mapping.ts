@@ -2,6 +2,7 @@ import type { fieldTable, Kind } from '#telemetry/report/fields'
 import { type Conversion, noValue, unusable } from './conversions.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import { isRecord } from './json.ts'
+import { isQuality, unknownWord } from './unknown-quality.ts'
 
 type FieldOf<K extends Kind> = `${K}.${Extract<keyof (typeof fieldTable)[K], string>}`
 
@@ -23,8 +24,8 @@ export type MakerTable = {
   isListed?: true
   /** Where the maker documents the object. */
   source: string
-  /** Values that mean "no value" in every field. */
-  noValue: readonly (string | number)[]
+  /** Words that mean "no value" in every field whose own words they are not, in any case. */
+  noValue: readonly string[]
   mappings: readonly Mapping[]
 }
 
@@ -45,13 +46,16 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
       addLine(root, from.split('.'), { kind, field, as, rank })
     }
   })
+  const words = new Set(markers.map((marker) => marker.toLowerCase()))
   const isMarker = (value: unknown) =>
-    value === null ||
-    value === undefined ||
-    markers.includes((typeof value === 'string' ? value.trim() : value) as never)
+    value === null || value === undefined || (typeof value === 'string' && words.has(value.trim().toLowerCase()))
 
   /** A word that says that there is no value, not an empty member. */
   const isMarkerText = (value: unknown) => typeof value === 'string' && value.trim() !== '' && isMarker(value)
+
+  /** A word of the field itself, such as None for no service. */
+  const isWordOf = ({ known }: Conversion, sent: unknown) =>
+    typeof sent === 'string' && known?.some((word) => word.toLowerCase() === sent.trim().toLowerCase()) === true
 
   const nameOf = (path: string) => (at === '' ? path : `${at}.${path}`)
 
@@ -61,8 +65,8 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
     /** Returns false if the value cannot be converted. */
     const set = ({ kind, field, rank, as }: Line, sent: unknown): boolean => {
       const path = `${kind}.${field}` as FieldPath
-      const value = isMarker(sent) ? noValue : as.read(sent)
-      if (qualityFields.has(path) && (value === unusable || isMarkerText(sent))) unknown.add(path)
+      const value = isMarker(sent) && !isWordOf(as, sent) ? noValue : as.read(sent)
+      if (isQuality(path) && (value === unusable || isMarkerText(sent))) unknown.add(path)
       if (value === unusable) return false
       if (value === noValue || value === null || value === undefined) return true
       if ((ranks.get(path) ?? Number.POSITIVE_INFINITY) < rank) return true
@@ -91,27 +95,12 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
   }
 }
 
-/**
- * Fields whose absence means that a position is good. If the maker sent a value that cannot be read, the sample says so, and
- * the position is not used.
- */
-const qualityFields: ReadonlySet<FieldPath> = new Set([
-  'location.accuracyM',
-  'location.hdop',
-  'location.fix',
-  'location.fixTs',
-  'cellular.accuracyM',
-  'cellular.fixAgeMs',
-])
-
-/** No field has this word, so cleaning counts it as unknown. */
-const unknownWord = 'unknown'
-
+/** The sample must say that the quality of its position cannot be read, if nothing else says what it is. */
 function markUnknown(path: FieldPath, into: MappedFields): void {
   const [kind, field = ''] = path.split('.') as [Kind, string]
-  const fields = into.get(kind)
-  // Quality alone is no position.
-  if (fields && !fields.has(field)) fields.set(field, unknownWord)
+  const fields = into.get(kind) ?? new Map<string, unknown>()
+  into.set(kind, fields)
+  if (!fields.has(field)) fields.set(field, unknownWord)
 }
 
 function addLine(root: Node, path: readonly string[], line: Line): void {

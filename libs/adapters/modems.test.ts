@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { decodeBatch } from '#telemetry/report/accept'
 import { fieldMissing, readField } from '#test/field'
 import { adapterHeadOf } from './adapter.ts'
 import { adapterOf } from './adapters.ts'
@@ -175,6 +176,43 @@ test.each<[SourceName, unknown]>([
   ],
 ])('a modem of %s that is not registered and hears no cell has no service: %j', (source, body) => {
   expect(samplesOf(source, body)).toContainEqual(expect.objectContaining({ kind: 'cellular', rat: 'none' }))
+})
+
+test.each([
+  ['failed', {}],
+  ['locked', {}],
+  ['disabled', { '3gpp': { 'registration-state': '--', 'operator-name': '--' } }],
+  ['initializing', { '3gpp': { 'registration-state': 'unknown' } }],
+])('a modem of ModemManager that is %s and hears no cell has no signal quality', (state, more) => {
+  const generic = { state, 'access-technologies': [], 'signal-quality': { value: '0' } }
+  const kinds = samplesOf('modemmanager', { modem: { generic, ...more } }).map(({ kind }) => kind)
+  expect(kinds).toEqual(['connection'])
+})
+
+test('a modem of ModemManager that disconnects keeps what it hears', () => {
+  const generic = { state: 'disconnecting', 'access-technologies': ['lte'], 'signal-quality': { value: '40' } }
+  expect(samplesOf('modemmanager', { modem: { generic } })).toContainEqual(
+    expect.objectContaining({ kind: 'cellular', rat: 'lte', signalPercent: 40 }),
+  )
+})
+
+const seventeen = Array.from({ length: 17 }, (_, index) => index)
+
+test.each<[SourceName, string]>([
+  ['modemmanager', seventeen.map((index) => JSON.stringify(mmcli(index, '26201'))).join('\n')],
+  ['teltonika', JSON.stringify(seventeen.map((index) => ({ modem: `1-${index}`, rsrp: -90, connstate: 'Connected' })))],
+  [
+    'influx',
+    seventeen.map((n) => `cellular,modem=m${n} rsrpDbm=-90\nconnection,modem=m${n} state="connected"`).join('\n'),
+  ],
+])('of 17 modems of %s, the last one is rejected', (source, body) => {
+  const receivedAtMs = Date.UTC(2026, 4, 4)
+  const translated = adapterOf(source).translate(Buffer.from(body), head, receivedAtMs)
+  const envelope = (translated.ok ? translated.envelope : undefined) ?? Buffer.alloc(0)
+  const decoded = decodeBatch(envelope, 'json', { receivedAtMs, oldestTsMs: 0 })
+  expect(decoded).toMatchObject({ ok: true, rejected: Array(2).fill({ code: 'invalid_sample' }) })
+  const modems = decoded.ok ? decoded.samples.map(({ sample }) => sample.modem) : []
+  expect(new Set(modems).size).toBe(16)
 })
 
 test('a modem that is not registered, but hears a cell, keeps its values', () => {

@@ -1,6 +1,7 @@
 import { fieldTable, type Kind } from '#telemetry/report/fields'
+import type { AdapterSample } from './adapter-sample.ts'
 import type { DroppedFields } from './dropped-fields.ts'
-import { type AdapterSample, setField } from './sample-set.ts'
+import { setField } from './sample-set.ts'
 
 /** Returns whether a protocol that uses our own names can set the field. Lists have no form in such protocols. */
 export function isOwnField(kind: Kind, name: string): boolean {
@@ -10,8 +11,6 @@ export function isOwnField(kind: Kind, name: string): boolean {
 
 /** Sets a field by our own name. Another name, or a value of another type, is dropped and counted. */
 export function setOwnField(sample: AdapterSample, name: string, value: unknown, dropped: DroppedFields): void {
-  const path = `${sample.kind}.${name}`
-  if (!isOwnField(sample.kind, name)) dropped.add(path, 'unmapped')
-  else if (typeof value !== 'string' && typeof value !== 'number') dropped.add(path, 'unusable')
-  else setField(sample, name, value, dropped)
+  if (isOwnField(sample.kind, name)) setField(sample, name, value, dropped)
+  else dropped.add(`${sample.kind}.${name}`, 'unmapped')
 }

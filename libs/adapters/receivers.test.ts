@@ -160,6 +160,15 @@ test('nmea: the forms of receivers', () => {
   expect(read('nmea', invalid).samples).toMatchObject([{ fix: 'none' }])
 })
 
+test.each([
+  ['123519', '4807', 0],
+  ['123519.', '4807.', 0],
+  [`123519.${'9'.repeat(60)}`, '4807.0000', 1_000],
+])('nmea: the time %s and the latitude %s', (time, latitude, ms) => {
+  const text = sentence(`GNGGA,${time},${latitude},N,01131.000000000000,E,1,08,0.9,545.4,M,46.9,M,,`)
+  expect(read('nmea', text).samples).toMatchObject([{ ts: at(4, 12, 35, 19) + ms, lat: 48.116666667 }])
+})
+
 test('nmea: tag blocks, and lines that end with a carriage return alone', () => {
   const lines = [ggaOf('100000'), rmcOf('100000', '040526'), ggaOf('100001')]
   const plain = read('nmea', lines.join('\n'))
@@ -174,6 +183,23 @@ test.each(['GLL,4807.038,N,01131.000,E,123519,A,N', 'GNS,123519,4807.038,N,01131
   },
 )
 
+/** A request of OTLP with a gauge for each field of a location. */
+const metrics = (values: Record<string, unknown>) =>
+  JSON.stringify({
+    resourceMetrics: [
+      {
+        scopeMetrics: [
+          {
+            metrics: Object.entries(values).map(([name, asDouble]) => ({
+              name: `location.${name}`,
+              gauge: { dataPoints: [{ asDouble }] },
+            })),
+          },
+        ],
+      },
+    ],
+  })
+
 test.each([
   ['nmea', sentence('GPGGA,123519,4807.038,N,01131.000,E,9,08,0.9,5,M,46.9,M,,'), { fix: 'unknown' }],
   ['nmea', sentence('GPGGA,123519,4807.038,N,01131.000,E,1,08,bad,5,M,46.9,M,,'), { hdop: 'unknown' }],
@@ -181,6 +207,18 @@ test.each([
   ['gpsd', JSON.stringify({ class: 'TPV', mode: 3, lat: 1, lon: 2, eph: 'far' }), { fix: '3d', accuracyM: 'unknown' }],
   ['teltonika', JSON.stringify({ latitude: 1, longitude: 2, accuracy: 'N/A' }), { accuracyM: 'unknown' }],
   ['inhand', JSON.stringify({ 'gnss.latitude': 1, 'gnss.longitude': 2, 'gnss.hdop': {} }), { hdop: 'unknown' }],
+  ['gpsd', JSON.stringify({ class: 'TPV', mode: 3, lat: 1, lon: 2, eph: 1e300 }), { accuracyM: 'unknown' }],
+  ['gpsd', '{"class":"SKY","hdop":"n/a"}\n{"class":"TPV","mode":3,"lat":1,"lon":2}', { fix: '3d', hdop: 'unknown' }],
+  ['teltonika', JSON.stringify({ latitude: 1, longitude: 2, accuracy: 1e300 }), { accuracyM: 'unknown' }],
+  ['influx', 'location lat=1,lon=2,accuracyM=1e300', { accuracyM: 'unknown' }],
+  ['influx', 'location lat=1,lon=2,hdop=t', { hdop: 'unknown' }],
+  ['influx', `location lat=1,lon=2,fix="${'3'.repeat(257)}"`, { fix: 'unknown' }],
+  ['influx', 'location lat=1,lon=2,fixTs=1790000000123456789', { fixTs: 'unknown' }],
+  ['influx', 'location lat=1,lon=2,ageMs=1e300', { ageMs: 'unknown' }],
+  ['influx', 'cellular rsrpDbm=-90,lat=1,lon=2,fixAgeMs=1e300', { rsrpDbm: -90, fixAgeMs: 'unknown' }],
+  ['otlp', metrics({ lat: 1, lon: 2, accuracyM: 'NaN' }), { lat: 1, accuracyM: 'unknown' }],
+  ['otlp', metrics({ hdop: 1e300, lat: 1, lon: 2 }), { lon: 2, hdop: 'unknown' }],
+  ['otlp', metrics({ accuracyM: undefined, lat: 1, lon: 2 }), { lat: 1, accuracyM: 'unknown' }],
 ] as const)('%s: a quality that cannot be read is unknown, not good: %s', (source, body, quality) => {
   expect(read(source, body).samples[0]).toMatchObject(quality)
 })
@@ -223,6 +261,36 @@ describe('a wrong clock', () => {
     const { samples, corrected } = read('influx', `location lat=1,lon=2,fixTs=${fixTs}${time}`)
     expect(samples).toMatchObject([{ fixTs: receivedAtMs + fixMs, ...(ts === undefined ? {} : { ts: receivedAtMs }) }])
     expect(corrected).toEqual(reasons.map((reason) => ({ reason, count: 1 })))
+  })
+
+  const dayMs = 86_400_000
+
+  test.each([
+    [1_024, -dayMs, -dayMs, ['week_rollover']],
+    [1_024, dayMs, 0, ['week_rollover', 'ahead']],
+    [1_024, -dayMs - 1, 0, ['before_2020']],
+    [1_024, dayMs + 1, 0, ['before_2020']],
+    [2_048, -dayMs, -dayMs, ['week_rollover']],
+    [2_048, 240_000, 240_000, ['week_rollover']],
+    [2_048, dayMs, 0, ['week_rollover', 'ahead']],
+    [2_048, -dayMs - 1, 0, ['before_2020']],
+    [200, 0, 0, []],
+  ])('a time of %i weeks ago and %i ms', (weeks, offsetMs, storedMs, reasons) => {
+    const sentMs = receivedAtMs - weeks * week + offsetMs
+    const { samples, corrected } = read('influx', lineOf('system', sentMs))
+    expect(samples[0].ts).toBe(reasons.length === 0 ? sentMs : receivedAtMs + storedMs)
+    expect(corrected).toEqual(reasons.map((reason) => ({ reason, count: 1 })))
+  })
+
+  test.each([
+    [Date.UTC(2020, 0, 1), undefined],
+    [Date.UTC(2020, 0, 1) - 1, 'before_2020'],
+    [receivedAtMs + 300_000, undefined],
+    [receivedAtMs + 300_001, 'ahead'],
+  ])('the time %i of a single moment', (ms, reason) => {
+    const { samples, corrected } = read('influx', lineOf('system', ms))
+    expect(samples[0].ts).toBe(reason === undefined ? ms : receivedAtMs)
+    expect(corrected).toEqual(reason === undefined ? [] : [{ reason, count: 1 }])
   })
 
   test('the days that a receiver has kept have all rolled over', () => {
@@ -303,20 +371,67 @@ test.each([
     { SRVC_TYPE: '5G SA', RSRP: '-140', RSRP_5G: '-80' },
     { rat: 'nr-sa', rsrpDbm: -80 },
   ],
-])('cradlepoint: 5G in %j', (diagnostics, cellular) => {
+  [
+    { SRVC_TYPE: 'None', DBM: '-113', CARRID: 'NONE', RFBAND: 'unknown', TAC: 'n/a' },
+    { rat: 'none', rssiDbm: -113 },
+  ],
+])('cradlepoint: the service in %j', (diagnostics, cellular) => {
   expect(read('cradlepoint', JSON.stringify(diagnostics)).samples).toContainEqual({ kind: 'cellular', ...cellular })
 })
 
+/** The words of ModemManager by their numbers. */
+const registrations = [
+  ...['idle', 'home', 'searching', 'denied', 'unknown', 'roaming', 'home-sms-only', 'roaming-sms-only'],
+  ...['emergency-only', 'home-csfb-not-preferred', 'roaming-csfb-not-preferred', 'attached-rlos'],
+]
+const states = [
+  ...['unknown', 'initializing', 'locked', 'disabled', 'disabling', 'enabling', 'enabled', 'searching'],
+  ...['registered', 'disconnecting', 'connecting', 'connected'],
+]
+
 test.each([
-  ['roaming-csfb-not-preferred', 'roaming'],
+  ['idle', 'not_registered'],
+  ['home', 'home'],
+  ['searching', 'searching'],
+  ['denied', 'denied'],
+  ['unknown', 'unknown'],
+  ['roaming', 'roaming'],
   ['home-sms-only', 'home'],
-  ['attached-rlos', 'emergency_only'],
+  ['roaming-sms-only', 'roaming'],
   ['Emergency-Only', 'emergency_only'],
-  [7, 'roaming'],
-  [9, 'home'],
-])('modemmanager: registration %s is %s', (state, registration) => {
-  const body = JSON.stringify({ modem: { '3gpp': { 'registration-state': state } } })
-  expect(read('modemmanager', body).samples).toEqual([{ kind: 'connection', registration }])
+  ['home-csfb-not-preferred', 'home'],
+  ['roaming-csfb-not-preferred', 'roaming'],
+  ['attached-rlos', 'emergency_only'],
+])('modemmanager: registration %s is %s, also as a number', (word, registration) => {
+  const registrationOf = (state: unknown) =>
+    read('modemmanager', JSON.stringify({ modem: { '3gpp': { 'registration-state': state } } })).samples.find(
+      ({ kind }: { kind: string }) => kind === 'connection',
+    ).registration
+  const number = registrations.indexOf(word.toLowerCase())
+  expect([word, number, String(number)].map(registrationOf)).toEqual(Array(3).fill(registration))
+})
+
+test.each([
+  ['unknown', undefined],
+  ['initializing', 'disconnected'],
+  ['locked', 'failed'],
+  ['disabled', 'disabled'],
+  ['disabling', 'disabled'],
+  ['enabling', 'disconnected'],
+  ['enabled', 'disconnected'],
+  ['searching', 'searching'],
+  ['registered', 'registered'],
+  ['disconnecting', 'disconnected'],
+  ['connecting', 'connecting'],
+  ['connected', 'connected'],
+])('modemmanager: state %s is %s, also as a number', (word, state) => {
+  const stateOf = (sent: unknown) =>
+    read(
+      'modemmanager',
+      JSON.stringify({ modem: { generic: { state: sent }, '3gpp': { 'operator-code': '26201' } } }),
+    ).samples.find(({ kind }: { kind: string }) => kind === 'connection').state
+  expect([word, states.indexOf(word)].map(stateOf)).toEqual([state, state])
+  expect(stateOf(-1)).toBe('failed')
 })
 
 test.each([
@@ -324,6 +439,7 @@ test.each([
   [7, 'roaming'],
   [8, 'emergency_only'],
   [9, 'home'],
+  [11, 'emergency_only'],
 ])('inhand: registration %s is %s', (state, registration) => {
   const { samples } = read('inhand', JSON.stringify({ 'modem1.reg_status': state }))
   expect(samples[0]).toEqual({ kind: 'connection', modem: 'modem1', registration })
@@ -347,6 +463,9 @@ test.each<[SourceName, string]>([
   ['inhand', '{"modem1.imei":"1"}'],
   ['modemmanager', '{"modem":{"dbus-path":"/1"}}'],
   ['influx', 'system host="a"'],
+  ['influx', 'location hdop=t'],
+  ['gpsd', '{"class":"TPV","mode":7,"time":"2026-05-04T12:30:00.000Z"}'],
+  ['otlp', metrics({ accuracyM: 'NaN' })],
 ])('%s refuses %s, because nothing in it was understood', (source, body) => {
   expect(() => read(source, body)).toThrow(/^(?:No field of the report was understood: |The report has no field)/)
 })

@@ -1,11 +1,12 @@
 import type { Kind } from '#telemetry/report/fields'
 import { sampleSource } from '#telemetry/report/sources'
 import { type AdapterRejection, type Refused, refuse, type Translation } from './adapter.ts'
-import { correctTimes } from './clock.ts'
+import type { AdapterSample } from './adapter-sample.ts'
+import { type CorrectedTimes, clockFaultOf, correctTimes } from './clock.ts'
 import type { DroppedFields } from './dropped-fields.ts'
+import { nameLostService } from './lost-service.ts'
 import type { MappedFields } from './mapping.ts'
-
-export type AdapterSample = Record<string, unknown> & { kind: Kind; ts?: number }
+import { isQuality, unknownWord } from './unknown-quality.ts'
 
 /** The limits of `POST /telemetry`. */
 const maxSamples = 1_000
@@ -63,8 +64,17 @@ export const tooManySamples: Refused = {
 
 /** Sets a field. A value that a report cannot hold would reject the whole sample, so it is dropped and counted. */
 export function setField(sample: AdapterSample, field: string, value: unknown, dropped: DroppedFields): void {
-  if (isReportable(value)) sample[field] = value
-  else dropped.add(`${sample.kind}.${field}`, 'unusable')
+  if (isReportable(value)) {
+    sample[field] = value
+    return
+  }
+  dropped.add(`${sample.kind}.${field}`, 'unusable')
+  setUnknown(sample, field)
+}
+
+/** Notes that a value was sent which cannot be read. It only matters for the quality of a position. */
+export function setUnknown(sample: AdapterSample, field: string): void {
+  if (isQuality(`${sample.kind}.${field}`)) sample[field] = unknownWord
 }
 
 function isReportable(value: unknown): boolean {
@@ -95,47 +105,39 @@ export function translationOf({
   sentAtMs,
   isLive = true,
 }: Report): Translation {
-  const samples = set.samples().filter((sample) => Object.keys(sample).some((name) => !subjectMembers.has(name)))
+  const samples = set.samples().filter(hasValue)
   if (samples.length === 0) return refuse(nothingUnderstood(dropped, rejected), 'nothing_understood')
-  nameLostService(samples)
-  const corrected = sentAtMs === undefined ? correctTimes(samples, receivedAtMs, isLive) : []
+  nameLostService(samples, maxSamples)
+  const corrected =
+    sentAtMs === undefined
+      ? correctTimes(samples, receivedAtMs, isLive)
+      : correctionsBySentAt(samples, sentAtMs, receivedAtMs)
   const envelope = Buffer.from(JSON.stringify(sentAtMs === undefined ? { samples } : { sentAt: sentAtMs, samples }))
   if (envelope.length <= maxEnvelopeBytes) return { ok: true, envelope, rejected, dropped: dropped.list(), corrected }
   const detail = `The report must not exceed ${maxEnvelopeBytes} bytes after its translation.`
   return { ok: false, status: 413, code: 'body_too_large', detail }
 }
 
-/** States of a modem that has no network. */
-const lost: ReadonlySet<unknown> = new Set(['searching', 'denied', 'not_registered'])
-/** Values of a modem that hears a cell. */
-const heard = ['rat', 'rssiDbm', 'rsrpDbm', 'nrRsrpDbm'] as const
-
-/**
- * Sets `rat: none` for a modem that says that it is not registered and has neither a technology nor a signal: without `rat`, it would
- * count as one with service.
- */
-function nameLostService(samples: AdapterSample[]): void {
-  const momentOf = ({ modem, ts }: AdapterSample) => `${modem} ${ts}`
-  const connections = samples.filter(({ kind }) => kind === 'connection')
-  const isLost = ({ registration, state }: AdapterSample) =>
-    lost.has(registration) || (lost.has(state) && registration !== 'home' && registration !== 'roaming')
-  const radio = new Map(samples.filter(({ kind }) => kind === 'cellular').map((sample) => [momentOf(sample), sample]))
-  for (const connection of connections.filter(isLost)) {
-    const sample = radio.get(momentOf(connection))
-    if (sample && heard.every((name) => sample[name] === undefined)) sample.rat = 'none'
-    const { modem, ts } = connection
-    if (!sample && samples.length < maxSamples)
-      samples.push({
-        kind: 'cellular',
-        ...(ts !== undefined && { ts }),
-        ...(modem !== undefined && { modem }),
-        rat: 'none',
-      })
-  }
+/** Counts the times that move with the router's clock, if that shows what no right clock can. */
+function correctionsBySentAt(
+  samples: readonly AdapterSample[],
+  sentAtMs: number,
+  receivedAtMs: number,
+): CorrectedTimes[] {
+  const reason = clockFaultOf(sentAtMs, receivedAtMs)
+  const count = samples.filter(({ ts }) => ts !== undefined).length
+  return reason === undefined || count === 0 ? [] : [{ reason, count }]
 }
 
 /** What a sample is about, not what was measured. */
-const subjectMembers: ReadonlySet<string> = new Set(['kind', 'ts', 'modem', 'simPlmn', 'interface'])
+const subjectMembers: ReadonlySet<string> = new Set(['kind', 'ts', 'modem', 'simPlmn', 'interface', 'source'])
+
+/** Returns whether a sample says anything. A quality that cannot be read does not. */
+const hasValue = (sample: AdapterSample): boolean =>
+  Object.entries(sample).some(
+    ([name, value]) => !subjectMembers.has(name) && !(value === unknownWord && isQuality(`${sample.kind}.${name}`)),
+  )
+
 /** Names and reasons that an error lists. */
 const maxNamed = 10
 

@@ -33,9 +33,11 @@ describe.each(makerTables.map((table) => ({ ...table, table })))('$source: $titl
     }
   })
 
-  test.each(lines)('$line: null if there is no value', ({ from, to }) => {
+  test.each(lines)('$line: null if there is no value', ({ from, to, as }) => {
     const [kind, name] = to.split('.') as [Kind, string]
-    for (const marker of [...table.noValue, null]) {
+    const own = new Set(as.known?.map((word) => word.toLowerCase()))
+    const markers = table.noValue.filter((marker) => !own.has(marker.toLowerCase()))
+    for (const marker of [...markers.flatMap((text) => [text, text.toUpperCase(), text.toLowerCase()]), null]) {
       const dropped = createDroppedFields()
       const value = read(objectWith(from, marker), dropped, new Map([[kind, new Map()]]))
         .get(kind)
@@ -50,7 +52,8 @@ describe.each(makerTables.map((table) => ({ ...table, table })))('$source: $titl
   test.each(lines)('$line: a value of a wrong type is counted by name', ({ from, to }) => {
     const [kind, name] = to.split('.') as [Kind, string]
     const dropped = createDroppedFields()
-    expect(read(objectWith(from, true), dropped).get(kind)?.get(name)).toBeUndefined()
+    const value = read(objectWith(from, true), dropped).get(kind)?.get(name)
+    expect(value).toBe(qualities.has(name) ? 'unknown' : undefined)
     const names = dropped.list().map(({ field }) => field)
     expect(names).toContain(table.at === '' ? from : `${table.at}.${from}`)
   })

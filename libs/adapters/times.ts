@@ -12,9 +12,9 @@ export function epochMs(value: unknown): number | typeof unusable {
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Returns the milliseconds since midnight of a time of day as `hhmmss` or `hhmmss.ss`; undefined if it is not valid. */
+/** Returns the milliseconds since midnight of a time of day as `hhmmss`, with any fraction of a second; undefined if it is not valid. */
 export function timeOfDayMs(text: string): number | undefined {
-  const [, hours, minutes, seconds] = /^(\d\d)(\d\d)(\d\d(?:\.\d+)?)$/.exec(text) ?? []
+  const [, hours, minutes, seconds] = /^(\d\d)(\d\d)(\d\d(?:\.\d*)?)$/.exec(text) ?? []
   if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 61) return undefined
   return Math.round((Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000)
 }

@@ -2,7 +2,8 @@ import { type Adapter, type AdapterHead, type Refused, refuse, type Translation 
 import { createDroppedFields } from '../dropped-fields.ts'
 import { isRecord, mergeRecords, parseJson } from '../json.ts'
 import { linesOf } from '../lines.ts'
-import { compileTable } from '../mapping.ts'
+import { isHeard } from '../lost-service.ts'
+import { compileTable, type MappedFields } from '../mapping.ts'
 import { withStandalone5g } from '../openwisp/derived.ts'
 import { problemReplies } from '../problem-replies.ts'
 import { addFields, createSampleSet, tooManySamples, translationOf } from '../sample-set.ts'
@@ -36,9 +37,23 @@ function translate(body: Buffer, _head: AdapterHead, receivedAtMs: number): Tran
     const fields = readModem(withStandalone5g(modem), dropped)
     // A modem without a fix has an altitude at most.
     if (!fields.get('location')?.has('lat')) fields.delete('location')
+    if (isWithoutRadio(fields)) fields.delete('cellular')
     if (!addFields(set, fields, undefined, dropped)) return tooManySamples
   }
   return translationOf({ set, dropped, receivedAtMs })
+}
+
+const idleStates: ReadonlySet<unknown> = new Set(['failed', 'disabled', 'disconnected'])
+const served: ReadonlySet<unknown> = new Set(['home', 'roaming'])
+
+/**
+ * Returns whether a modem has failed, as without a SIM, or is not switched on, and hears no cell. Its signal quality of 0 is not
+ * measured: without a technology, the sample would count as one with service.
+ */
+function isWithoutRadio(fields: MappedFields): boolean {
+  const [cellular, connection] = [fields.get('cellular') ?? new Map(), fields.get('connection') ?? new Map()]
+  const isIdle = idleStates.has(connection.get('state')) && !served.has(connection.get('registration'))
+  return isIdle && !isHeard(Object.fromEntries(cellular))
 }
 
 /** Returns the objects of a body: one, a list, or one a line as a script prints them for several modems or parts. */

@@ -32,6 +32,9 @@ export const modemManagerTable: MakerTable = {
         locked: 'failed',
         failed: 'failed',
         unknown: null,
+        // The same states as numbers, as its D-Bus property has them.
+        ...{ '-1': 'failed', 0: null, 1: 'disconnected', 2: 'failed', 3: 'disabled', 4: 'disabled', 5: 'disconnected' },
+        ...{ 6: 'disconnected', 7: 'searching', 8: 'registered', 9: 'disconnected', 10: 'connecting', 11: 'connected' },
       }),
     },
     {
@@ -60,7 +63,6 @@ export const modemManagerTable: MakerTable = {
         'attached-rlos': 'emergency_only',
         // The same states as numbers, as its D-Bus property has them.
         ...registrationStates,
-        11: 'emergency_only',
       }),
     },
     {

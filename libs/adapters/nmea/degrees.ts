@@ -5,7 +5,7 @@ export const nmeaDegrees: Conversion = {
   description: 'degrees and minutes with the hemisphere',
   read: (value) => {
     const [, whole = '', minutes = '', hemisphere = ''] =
-      /^(\d{1,3})(\d\d(?:\.\d{1,12})?),([NSEW])$/i.exec(String(value)) ?? []
+      /^(\d{1,3})(\d\d(?:\.\d{0,12})?),([NSEW])$/i.exec(String(value)) ?? []
     if (whole === '' || Number(minutes) >= 60) return unusable
     const degrees = Number(whole) + Number(minutes) / 60
     const rounded = Math.round(degrees * 1e9) / 1e9

@@ -3,8 +3,8 @@ export type Sentence = { type: string; fields: string[] }
 
 export type BrokenSentence = { reason: string }
 
-/** The standard allows 82 characters; some receivers send more. */
-const maxCharacters = 120
+/** The standard allows 82 characters; some receivers send more digits than it does. */
+const maxCharacters = 256
 const form = /^[$!](?:(P[A-Z0-9]*)|[A-Z]{2}([A-Z]{3})),([^*]*)\*([0-9A-F]{2})$/i
 
 /**

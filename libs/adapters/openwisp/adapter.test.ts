@@ -15,10 +15,10 @@ function translate(report: unknown, query = 'key=k&time=23-11-2026_01:02:03.0000
   const body = Buffer.from(typeof report === 'string' ? report : JSON.stringify(report))
   const translated = openwisp.translate(body, headWith(query), receivedAtMs)
   if (!translated.ok) return { refused: translated }
-  const { envelope, dropped } = translated
+  const { envelope, dropped, corrected } = translated
   const { samples, sentAt } = envelope ? JSON.parse(envelope.toString()) : { samples: [], sentAt: undefined }
   const of = (kind: string) => samples.find((sample: { kind: string }) => sample.kind === kind)
-  return { samples, sentAt, of, dropped: dropped.map(({ field, reason }) => `${reason} ${field}`).sort() }
+  return { samples, sentAt, of, corrected, dropped: dropped.map(({ field, reason }) => `${reason} ${field}`).sort() }
 }
 
 const monitoring = (members: object) => ({ type: 'DeviceMonitoring', ...members })
@@ -153,6 +153,22 @@ describe('the time', () => {
     expect(withTime('key=k&time=23-11-2026_01:02:03.000000&current=true').sentAt).toBeUndefined()
     const wrong = withTime('key=k&time=01-01-2026_00:00:00.000000&current=true')
     expect([wrong.samples?.[0].ts, wrong.sentAt]).toEqual([Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 1)])
+  })
+
+  test.each([
+    ['01-01-1970_00:05:00', 'before_2020'],
+    ['10-04-2007_01:02:00', 'week_rollover'],
+    ['24-11-2026_01:02:00', 'ahead'],
+  ])('%s of a current report is counted as %s', (time, reason) => {
+    const { samples, sentAt, corrected } = withTime(`key=k&time=${time}&current=true`)
+    expect(sentAt).toBe(samples?.[0].ts)
+    expect(corrected).toEqual([{ reason, count: 1 }])
+  })
+
+  test('of a report that was kept is not that of receipt, and only a rollover is undone', () => {
+    const kept = withTime('key=k&time=01-01-1970_00:05:00&current=false')
+    expect([kept.samples?.[0].ts, kept.corrected]).toEqual([300_000, []])
+    expect(withTime('key=k&time=08-04-2007_13:00:00').samples?.[0].ts).toBe(Date.UTC(2026, 10, 22, 13))
   })
 
   test('may be missing', () => {

@@ -3,7 +3,8 @@ import type { Adapter, AdapterHead, AdapterRejection, Translation } from '../ada
 import { refuse } from '../adapter.ts'
 import { createDroppedFields, type DroppedFields } from '../dropped-fields.ts'
 import { setOwnField } from '../own-fields.ts'
-import { createSampleSet, type SampleSet, tooManySamples, translationOf } from '../sample-set.ts'
+import { createSampleSet, type SampleSet, setUnknown, tooManySamples, translationOf } from '../sample-set.ts'
+import { isQuality } from '../unknown-quality.ts'
 import { fieldOfMetric } from './field-names.ts'
 import { type DataPoint, MalformedRequest } from './points.ts'
 import { readJson } from './read-json.ts'
@@ -59,16 +60,18 @@ function addPoint(point: DataPoint, set: SampleSet, dropped: DroppedFields, refu
   }
   const { kind, field } = named
   if (isAbsent) return
-  if (shape === 'other' || value === undefined || !Number.isFinite(value)) {
+  const isUsable = shape !== 'other' && Number.isFinite(value)
+  if (!isUsable) {
     dropped.add(name, 'unusable')
     refusals.add('invalid_sample', 'Data points must be finite numbers of gauges or cumulative sums.')
-    return
+    if (!isQuality(`${kind}.${field}`)) return
   }
   const source = sampleSource(kind, Object.fromEntries(attributes))
   const sample = set.sampleAt(kind, timeUnixNano === 0n ? undefined : Number(timeUnixNano / nanosPerMs), source)
   if (!sample) throw new TooManySamples()
   for (const [key, text] of attributes) setOwnField(sample, key, text, dropped)
-  setOwnField(sample, field, value, dropped)
+  if (isUsable) setOwnField(sample, field, value, dropped)
+  else setUnknown(sample, field)
 }
 
 type Refusals = { add(code: AdapterRejection['code'], detail: string): void; list(): AdapterRejection[] }

@@ -143,6 +143,34 @@ test.each([
 })
 
 test.each([
+  [{ ip: ['100.64.0.1'], ipv6: ['2001:db8::1'] }, '100.64.0.1'],
+  [{ ip: [], ipv6: ['2001:db8::1'] }, '2001:db8::1'],
+  [{ ip: '100.64.0.1', ipv6: [] }, '100.64.0.1'],
+])('the address of %j is %s', (body, wanIp) => {
+  expect(translate({ ...body, connstate: 'Connected' }).of?.('connection')).toEqual({
+    ...{ kind: 'connection', state: 'connected', wanIp },
+  })
+})
+
+test.each([
+  [{ network: 'LTE,26201' }, { rat: 'lte', plmn: '26201' }],
+  [
+    { network: '5G-NSA,26201', conntype: 'N/A' },
+    { rat: 'nr-nsa', plmn: '26201' },
+  ],
+  [
+    { network: 'LTE,26201', conntype: 'EDGE' },
+    { rat: 'gsm', plmn: '26201' },
+  ],
+  [{ network: 'Operator X', rsrp: -90 }, { rsrpDbm: -90 }],
+  [{ conntype: 'n/A', operator: 'na', rsrp: -90 }, { rsrpDbm: -90 }],
+])('the network of %j', (body, cellular) => {
+  const { of, dropped } = translate(body)
+  expect(of?.('cellular')).toEqual({ kind: 'cellular', ...cellular })
+  expect(dropped).toEqual([])
+})
+
+test.each([
   [{ temp: 400 }, 40],
   [{ temp: -50 }, -5],
   [{ temp: 43 }, 4.3],

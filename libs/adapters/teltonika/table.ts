@@ -1,4 +1,4 @@
-import { derived, digits, modemName, number, scaled, text, words } from '../conversions.ts'
+import { derived, digits, modemName, noValue, number, scaled, text, unusable, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 import { simPlmn } from '../plmn.ts'
 import { epochMs } from '../times.ts'
@@ -71,6 +71,13 @@ const technologies = words({
   Unknown: null,
 })
 
+/** The technology of `network`. It is a second source, so an unknown word is no value. */
+function technologyOfNetwork(value: unknown): unknown {
+  if (typeof value !== 'string') return unusable
+  const technology = technologies.read(value.split(',', 1)[0])
+  return technology === unusable ? noValue : technology
+}
+
 const states = words({
   Connected: 'connected',
   Connecting: 'connecting',
@@ -98,6 +105,11 @@ export const recordTable: MakerTable = {
     },
     { from: 'ntype', to: ['cellular.rat', 'connection.rat'], as: technologies },
     { from: 'conntype', to: ['cellular.rat', 'connection.rat'], as: technologies },
+    {
+      from: 'network',
+      to: ['cellular.rat', 'connection.rat'],
+      as: derived('technology before the comma, such as `LTE,26201`', technologyOfNetwork),
+    },
     { from: 'rsrp', to: ['cellular.rsrpDbm'], as: number },
     { from: 'rsrq', to: ['cellular.rsrqDb'], as: number },
     { from: 'sinr', to: ['cellular.sinrDb'], as: number },
@@ -158,6 +170,7 @@ export const recordTable: MakerTable = {
     { from: 'apn', to: ['connection.apn'], as: text },
     { from: 'wan_ip', to: ['connection.wanIp'], as: text },
     { from: 'ip', to: ['connection.wanIp'], as: derived('first of the list, or text', firstAddress) },
+    { from: 'ipv6', to: ['connection.wanIp'], as: derived('first of the list, or text', firstAddress) },
     { from: 'rxbytes', to: ['connection.rxBytes'], as: number },
     { from: 'txbytes', to: ['connection.txBytes'], as: number },
     { from: 'temp', to: ['system.modemTemperatureC'], as: scaled(0.1, 'tenths of °C') },
