@@ -100,6 +100,9 @@ test('the end of the file has the types and the box of its geometries', async ()
     primary_column: 'geometry',
     columns: { geometry: { encoding: 'WKB', geometry_types: ['LineString', 'Point'], bbox: [-9, 50, 8.5, 60] } },
   })
+  const across = { type: 'MultiLineString' as const, coordinates: [[[178, -18], [180, -17]], [[-180, -17], [-179, -16]]] } // biome-ignore format: one look
+  const around = [across, pointAt([179.5, -20])].map((geometry) => ({ row: { name: 'x' }, geometry }))
+  expect((await geoOf([around])).columns.geometry.bbox).toEqual([178, -20, -179, -16])
   expect(await geoOf([])).toEqual({
     version: '1.1.0',
     primary_column: 'geometry',

@@ -1,7 +1,7 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type DeviceTable, type PlacedDevice, unitsPerDegree } from '#fleet-map/tiles/device-table'
-import { longitudeSpan } from '#telemetry/geo/antimeridian'
 import type { BoundingBox } from '#telemetry/geo/geo'
+import { createLongitudeStripes } from '#telemetry/geo/longitude-stripes'
 
 /** What a map must know of all devices of an index before it draws the first tile. */
 export type FleetOverview = {
@@ -53,33 +53,16 @@ export function createOverview(): OverviewKeeper {
 
 async function boundsOf(table: DeviceTable): Promise<BoundingBox | null> {
   const rows = table.rows()
-  const stripes = createStripes()
+  const longitudes = createLongitudeStripes()
   let [south, north] = [Infinity, -Infinity]
   for (let row = 0; row < rows; row++) {
     if (row % devicesPerCheck === 0 && isSliceOver()) await nextSlice()
     const device = table.placed(row)
     if (!device) continue
-    stripes.add(device.lonE7 / unitsPerDegree)
+    longitudes.add(device.lonE7 / unitsPerDegree)
     south = Math.min(south, device.latE7)
     north = Math.max(north, device.latE7)
   }
-  const span = longitudeSpan(stripes.ends())
+  const span = longitudes.span()
   return span ? [span[0], south / unitsPerDegree, span[1], north / unitsPerDegree] : null
-}
-
-/**
- * The ends of the longitudes in each degree, so that those of a million devices need not be sorted. Their smallest interval is
- * that of all longitudes, unless no gap between two of them is as wide as a degree.
- */
-function createStripes() {
-  const wests = new Float64Array(361).fill(Infinity)
-  const easts = new Float64Array(361).fill(-Infinity)
-  return {
-    add(lon: number): void {
-      const stripe = Math.floor(lon) + 180
-      wests[stripe] = Math.min(wests[stripe] ?? lon, lon)
-      easts[stripe] = Math.max(easts[stripe] ?? lon, lon)
-    },
-    ends: (): number[] => [...wests, ...easts].filter(Number.isFinite),
-  }
 }
