@@ -77,10 +77,13 @@ export function filterConditions(filter: DeviceFilter): DeviceConditions {
 function boxConditions(bbox: DeviceFilter['bbox']): DeviceConditions {
   if (bbox === undefined) return { conditions: [], values: {} }
   const [west, south, east, north] = bbox
+  const isBetween = (lon: string) =>
+    west <= east ? `${lon} BETWEEN $west AND $east` : `(${lon} >= $west OR ${lon} <= $east)`
   return {
     conditions: [
       'd.last_lat BETWEEN $south AND $north',
-      west <= east ? 'd.last_lon BETWEEN $west AND $east' : '(d.last_lon >= $west OR d.last_lon <= $east)',
+      // −180 and 180 are one meridian.
+      `(${isBetween('d.last_lon')} OR abs(d.last_lon) = 180 AND ${isBetween('-d.last_lon')})`,
     ],
     values: { west, south, east, north },
   }

@@ -88,6 +88,26 @@ describe('GET /devices', () => {
     expect((await paged('-modems')).slice(0, 2)).toEqual(['Dual', 'Lost'])
   })
 
+  test('200 finds a device at −180 and one at 180 in a box that reaches either', async () => {
+    const organization = await api.newOrganization()
+    for (const lon of [-180, 180, 179, -179, 0]) {
+      const json = { organizationId: organization.id, serial: `${lon}`, name: `${lon}`, model: 'R1' }
+      const created = await api.call('POST', '/devices', { token: organization.key, json })
+      await api.services.pool.query(
+        'UPDATE device SET last_lat = -17, last_lon = $2, last_fix_at = now() WHERE id = $1',
+        [created.body.id, lon],
+      )
+    }
+    const found = async (bbox: string) => names(await list(`bbox=${bbox}`, organization.key)).reverse()
+    expect(await found('179.5,-18,180,-16')).toEqual(['-180', '180'])
+    expect(await found('-180,-18,-179.5,-16')).toEqual(['-180', '180'])
+    expect(await found('178,-18,-179.5,-16')).toEqual(['-180', '180', '179'])
+    expect(await found('-179.5,-18,179.5,-16')).toEqual(['179', '-179', '0'])
+    const json = { filter: { bbox: [180, -18, -180, -16] }, add: ['meridian'] }
+    const changed = await api.call('POST', `/orgs/${organization.id}/device-tags`, { token: organization.key, json })
+    expect(changed.body).toMatchObject({ matched: 2, changed: 2 })
+  })
+
   test('200 filters by box, firmware, group and time of the last report', async () => {
     expect(names(await list('bbox=21.5,51,23.5,53'))).toEqual(['Lost', 'Weaker'])
     expect(names(await list('bbox=24.5,51,20.5,53'))).toEqual(['Silent', 'Old', 'Strong'])

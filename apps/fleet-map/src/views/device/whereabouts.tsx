@@ -1,4 +1,5 @@
 import { nearText } from '#client/near'
+import { longitudeDifference } from '#telemetry/geo/geo'
 import { get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
 
@@ -17,7 +18,9 @@ export function Whereabouts({ deviceId, location: { lat, lon } }: WhereaboutsPro
   )
   const now = listed.value?.items[0]
   const isThere =
-    now?.location && Math.max(Math.abs(now.location.lat - lat), Math.abs(now.location.lon - lon)) <= sameWithinDegrees
+    now?.location &&
+    Math.max(Math.abs(now.location.lat - lat), Math.abs(longitudeDifference(lon, now.location.lon))) <=
+      sameWithinDegrees
   const at = `${lat.toFixed(5)}, ${lon.toFixed(5)}`
   return <span title={at}>{isThere && now?.near ? nearText(now.near) : at}</span>
 }
