@@ -10,7 +10,7 @@ import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { isDeliveryOver, type JobDelivery, type NewJobDelivery, requireDelivery } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import { expiryMs, requireRepresentable } from '#fleet/jobs/model/lifetime'
-import { deliverableFrom } from '#fleet/jobs/model/schedule'
+import { deliverableFrom, type Schedule } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
 import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
 import { type Job, type JobFilter, jobAccess, listJobs, type OrganizationJob, readJob } from '#fleet/jobs/read'
@@ -49,7 +49,10 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     const parameters = await parametersFor(connection, device, input)
     const nowMs = ctx.clock()
     const delivery = requireDelivery(input.delivery, null, nowMs)
-    const expiresAt = requireRepresentable(expiryMs(lifetimeS, nowMs, delivery), '/delivery/latestAt')
+    const expiresAt = requireRepresentable(
+      expiryMs({ lifetimeS, schedule: null, delivery }, nowMs),
+      '/delivery/latestAt',
+    )
     const jobId = newId(nowMs)
     const { kind } = input
     await queryEntities(
@@ -123,7 +126,7 @@ export const retryJob = (ctx: FleetContext, reference: OrganizationJob): Promise
         `Only a job that ended without success can be retried; this one is ${status}.`,
       )
     }
-    requireDeliverable(job.delivery, ctx.clock())
+    requireDeliverable(job, ctx.clock())
     if (!rows[0]) throw conflict('device_gone', 'The device no longer belongs to the organization.')
     if (rows[0].status === 'disabled') throw deviceDisabled()
     if (job.batchId !== null) await requirePinnedProfile(connection, { organizationId, batchId: job.batchId })
@@ -131,10 +134,16 @@ export const retryJob = (ctx: FleetContext, reference: OrganizationJob): Promise
     return readJob(ctx, connection, reference)
   })
 
-/** Throws 409 for a job that expired because its `latestAt` has passed: it could never be delivered. */
-export function requireDeliverable(delivery: JobDelivery | null, nowMs: number): void {
-  if (isDeliveryOver(delivery, nowMs))
-    throw conflict('delivery_over', '`delivery.latestAt` has passed. Create a new job.')
+/** What decides whether a job can still be delivered. */
+type Deliverable = { schedule: Schedule | null; delivery: JobDelivery | null }
+
+/** Throws 409 for a job that expires at a `latestAt` before its schedule lets devices take it: it could never be delivered. */
+export function requireDeliverable({ schedule, delivery }: Deliverable, nowMs: number): void {
+  const fromMs = deliverableFrom(schedule, nowMs)
+  if (!isDeliveryOver(delivery, fromMs)) return
+  const from =
+    fromMs > nowMs ? ` is before ${new Date(fromMs).toISOString()}, when devices may take the job.` : ' has passed.'
+  throw conflict('delivery_over', `\`delivery.latestAt\`${from} Create a new job.`)
 }
 
 /** The event that gives a job a full set of attempts, and its whole lifetime from when its schedule lets it run. */
@@ -142,7 +151,7 @@ export const retryOf = (ctx: FleetContext) => (job: LockedJob) =>
   ({
     type: 'retry',
     maxAttempts: policyOf(job.kind).maxAttempts,
-    expiresAtMs: expiryMs(job.lifetimeS, deliverableFrom(job.schedule, ctx.clock()), job.delivery),
+    expiresAtMs: expiryMs(job, deliverableFrom(job.schedule, ctx.clock())),
   }) as const
 
 /** Names the caller as the actor of a change, at the present time. */

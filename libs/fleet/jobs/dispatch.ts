@@ -89,10 +89,11 @@ export async function endOverdueJobs(system: SystemContext, references: readonly
 }
 
 /** A next attempt keeps the expiry of the job, unless it has to wait for a window. Then the job has its whole lifetime there. */
-function expiryOfRetry({ state, schedule, lifetimeS, delivery }: LockedJob, nowMs: number): number {
-  const retryAtMs = nowMs + backOffMs(state.attempt)
-  const fromMs = deliverableFrom(schedule, retryAtMs)
-  return fromMs > retryAtMs ? Math.max(state.expiresAtMs, expiryMs(lifetimeS, fromMs, delivery)) : state.expiresAtMs
+function expiryOfRetry(job: LockedJob, nowMs: number): number {
+  const { attempt, expiresAtMs } = job.state
+  const retryAtMs = nowMs + backOffMs(attempt)
+  const fromMs = deliverableFrom(job.schedule, retryAtMs)
+  return fromMs > retryAtMs ? Math.max(expiresAtMs, expiryMs(job, fromMs)) : expiresAtMs
 }
 
 /**

@@ -1,15 +1,16 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { pauseBatch, resumeBatch, retryBatch } from '#fleet/jobs/batches/control'
-import { createBatch } from '#fleet/jobs/batches/create'
+import { createBatch, planBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
 import { releaseBatches } from '#fleet/jobs/batches/release'
 import type { NewJobDelivery } from '#fleet/jobs/model/good-moment'
 import type { Rollout } from '#fleet/jobs/model/rollout'
+import type { Schedule } from '#fleet/jobs/model/schedule'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { devicesWithJobs, takeJobs } from './delivery.ts'
-import { createDeviceJob, retryJob } from './device-job.ts'
+import { cancelJob, createDeviceJob, retryJob } from './device-job.ts'
 import { dispatchJobs } from './dispatch.ts'
 import { type DeviceMoment, storeMoments, waitingDevices, waitingOrganizations } from './moments.ts'
 import { reconcileOffers } from './queue-offers.ts'
@@ -71,7 +72,7 @@ async function oneJob(delivery: NewJobDelivery, kind: 'reboot' | 'collect_diagno
 async function newBatch(
   count: number,
   delivery: NewJobDelivery,
-  options: { rollout?: Rollout; expiresInSeconds?: number } = {},
+  options: { rollout?: Rollout; schedule?: Schedule; expiresInSeconds?: number } = {},
 ) {
   const fleet = await createJobFleet(pool, count, system.clock)
   const { ctx, organizationId, groupId } = fleet
@@ -270,6 +271,42 @@ test('400 for a `latestAt` before the start of the schedule', async () => {
   await expect(createBatch(ctx, { ...input, schedule, delivery })).rejects.toMatchObject({ status: 400 })
 })
 
+test('a batch whose jobs would expire before its window or its stages begin is refused with the reason', async () => {
+  nowMs = Date.parse('2027-01-04T12:00:00Z')
+  const { ctx, organizationId, groupId } = await createJobFleet(pool, 3, system.clock)
+  const input = { organizationId, kind: 'reboot', target: { groupId } } as const
+  const night = { window: { from: '02:00', to: '04:00', timeZone: 'UTC' } }
+  const expiring = (latestAt: string) => ({ ...good, latestAt, atLatest: 'expire' as const })
+  for (const refused of [
+    { schedule: night, delivery: expiring('2027-01-04T18:00:00Z') },
+    { rollout: { canary: 1, stageWaitMinutes: 120 }, delivery: expiring('2027-01-04T13:00:00Z') },
+    { rollout: { maxPerMinute: 1 }, delivery: expiring('2027-01-04T12:01:30Z') },
+  ]) {
+    const refusal = { status: 400, errors: [{ pointer: '/delivery/latestAt', code: 'too_early' }] }
+    await expect(createBatch(ctx, { ...input, ...refused })).rejects.toMatchObject(refusal)
+    await expect(planBatch(ctx, { ...input, ...refused })).rejects.toMatchObject(refusal)
+    const delivered = { ...refused, delivery: { ...refused.delivery, atLatest: 'deliver' as const } }
+    expect(await createBatch(ctx, { ...input, ...delivered })).toMatchObject({ total: 3 })
+  }
+})
+
+test('a job whose next window is after its end is not retried', async () => {
+  nowMs = Date.parse('2027-01-04T12:00:00Z')
+  const { ctx, organizationId, groupId } = await createJobFleet(pool, 1, system.clock)
+  const input = { organizationId, kind: 'reboot', target: { groupId } } as const
+  const schedule = { window: { from: '02:00', to: '04:00', timeZone: 'UTC' } }
+  const delivery = { ...good, latestAt: '2027-01-05T10:00:00Z', atLatest: 'expire' } as const
+  const { id: batchId } = await createBatch(ctx, { ...input, schedule, delivery })
+  const { items } = await listJobs(ctx, { organizationId, filter: {}, page: { limit: 1, after: undefined } })
+  const reference = { organizationId, jobId: items[0]?.id ?? '' }
+  nowMs = Date.parse('2027-01-05T05:00:00Z')
+  await work()
+  await cancelJob(ctx, reference)
+  const refusal = { status: 409, code: 'delivery_over' }
+  await expect(retryJob(ctx, reference)).rejects.toMatchObject(refusal)
+  await expect(retryBatch(ctx, { organizationId, batchId })).rejects.toMatchObject(refusal)
+})
+
 test('a batch counts the jobs that are held, by reason', async () => {
   const batch = await newBatch(4, { when: 'goodSignalAndDwell', minQuality: 'good' })
   await batch.moment({ quality: 'poor', dwelling: true }, 0)
@@ -293,9 +330,22 @@ test('a batch counts the jobs that are held, by reason', async () => {
 
 test('a router whose batch is paused does not wait for a good moment', async () => {
   const batch = await newBatch(1, good)
-  expect(await batch.asks()).toBe(false)
+  expect([await batch.asks(), (await batch.read()).held]).toEqual([false, 1])
   await pauseBatch(batch.ctx, batch.reference)
-  expect(await batch.asks()).toBeUndefined()
+  expect([await batch.asks(), (await batch.read()).held]).toEqual([undefined, 0])
+  expect((await batch.job(batch.jobIds[0] ?? '')).heldBecause).toBeNull()
+  await resumeBatch(batch.ctx, batch.reference)
+  expect([await batch.asks(), (await batch.read()).held]).toEqual([false, 1])
+})
+
+test('a good moment outside the window of a batch delivers nothing', async () => {
+  const timeIn = (hours: number) => iso(nowMs + hours * 60 * minuteMs).slice(11, 16)
+  const batch = await newBatch(1, good, { schedule: { window: { from: timeIn(2), to: timeIn(4), timeZone: 'UTC' } } })
+  await batch.moment({ quality: 'good' })
+  expect(await batch.take()).toBeUndefined()
+  nowMs += 3 * 60 * minuteMs
+  await work()
+  expect(await batch.take()).toBe(batch.jobIds[0])
 })
 
 test('a stage of a rollout waits for the moments of its devices', async () => {

@@ -3,6 +3,7 @@ import { pauseBatch, resumeBatch, retryBatch } from '#fleet/jobs/batches/control
 import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
 import { releaseBatches } from '#fleet/jobs/batches/release'
+import type { NewJobDelivery } from '#fleet/jobs/model/good-moment'
 import type { JobKind } from '#fleet/jobs/model/kinds'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import type { Schedule } from '#fleet/jobs/model/schedule'
@@ -43,7 +44,7 @@ async function workAt(time: string) {
   await dispatchJobs(system, rows)
 }
 
-type Options = { kind?: JobKind; schedule?: Schedule; rollout?: Rollout }
+type Options = { kind?: JobKind; schedule?: Schedule; rollout?: Rollout; delivery?: NewJobDelivery }
 
 /** A batch of reboots, which have one hour, or of another kind, created at noon. */
 async function reboots(deviceCount: number, { kind = 'reboot', ...options }: Options = {}) {
@@ -87,6 +88,22 @@ test('a reboot that is created by day has its hour in the window of the night', 
   expect(await jobs()).toEqual(['inProgress 01-05T03:00', 'dispatched 01-05T03:00'])
   await workAt('2027-01-05T03:00:00Z')
   expect(await jobs()).toEqual(['inProgress 01-05T03:00', 'expired 01-05T03:00'])
+})
+
+test('a job that is delivered at the latest while its window is closed has its hour in the next one', async () => {
+  const waits = { when: 'goodSignal', minQuality: 'good' } as const
+  const delivery = { ...waits, latestAt: '2027-01-05T12:00:00Z', atLatest: 'deliver' } as const
+  const { jobs, pause, resume } = await reboots(1, { schedule: night, delivery })
+  expect(await jobs()).toEqual(['queued 01-06T03:00'])
+  await workAt('2027-01-05T02:00:00Z')
+  expect(await jobs()).toEqual(['dispatched 01-06T03:00'])
+  await pause()
+  await workAt('2027-01-05T03:00:00Z')
+  await resume()
+  await workAt('2027-01-06T02:59:00Z')
+  expect(await jobs()).toEqual(['dispatched 01-06T03:00'])
+  await workAt('2027-01-06T03:00:00Z')
+  expect(await jobs()).toEqual(['expired 01-06T03:00'])
 })
 
 test('jobs of a worker that was stopped have their hour when it releases them', async () => {

@@ -114,7 +114,9 @@ type JobRow = Job & { lifetimeS: number; isHeldBack: boolean; schedule: Schedule
 function toJob({ lifetimeS, isHeldBack, schedule, stageEndsAt, ...job }: JobRow, nowMs: number): Job {
   const waitsUntilMs = Math.max(nowMs, stageEndsAt === null ? 0 : Date.parse(stageEndsAt))
   const expiresAt = isHeldBack
-    ? new Date(expiryMs(lifetimeS, deliverableFrom(schedule, waitsUntilMs), job.delivery)).toISOString()
+    ? new Date(
+        expiryMs({ lifetimeS, schedule, delivery: job.delivery }, deliverableFrom(schedule, waitsUntilMs)),
+      ).toISOString()
     : job.expiresAt
   return {
     ...job,

@@ -102,6 +102,39 @@ describe('our own access tokens', () => {
 })
 
 describe('an identity provider’s access tokens', () => {
+  test('create jobs that wait for a good moment, as keys and sessions do', async () => {
+    const { id, key } = await api.newOrganization({ plan: 'pro' })
+    const asKey = { token: key }
+    const device = { organizationId: id, serial: 'SN-1', name: 'Bus 1', model: 'RX' }
+    const { body: created } = await api.call('POST', '/devices', { ...asKey, json: device })
+    const { body: group } = await api.call('POST', `/orgs/${id}/groups`, { ...asKey, json: { name: 'Buses' } })
+    const members = { deviceIds: [created.id] }
+    await api.call('POST', `/orgs/${id}/groups/${group.id}/members`, { ...asKey, json: members })
+    const link = await api.call('POST', '/auth/sign-in-links', asKey)
+    const page = { 'x-routerfleet-page': '1' }
+    const json = { link: new URL(link.body.url).hash.split('link=')[1] }
+    const session = await api.call('POST', '/auth/session', { json, headers: page })
+    const cookie = session.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const user = await issuer.sign({ orgs: { [id]: ['job:create', 'job:read', 'group:read', 'device:read'] } })
+    for (const caller of [asKey, { token: user }, { headers: { ...page, cookie } }]) {
+      const delivery = {
+        when: 'goodSignal',
+        minQuality: 'fair',
+        latestAt: '2038-01-01T00:00:00.000Z',
+        atLatest: 'expire',
+      }
+      const job = { kind: 'collect_diagnostics', delivery }
+      const single = await api.call('POST', `/devices/${created.id}/jobs`, { ...caller, json: job })
+      const expected = { delivery, heldBecause: 'noSignal', expiresAt: delivery.latestAt }
+      expect(single).toMatchObject({ status: 202, body: expected })
+      for (const rollout of [undefined, { canary: 1 }]) {
+        const path = `/orgs/${id}/groups/${group.id}/jobs`
+        const batch = await api.call('POST', path, { ...caller, json: { ...job, rollout } })
+        expect(batch).toMatchObject({ status: 202, body: { delivery, total: 1, held: 0 } })
+      }
+    }
+  })
+
   test('grant the scopes of their claim, and never platform access', async () => {
     const { id } = await api.newOrganization()
     const token = await issuer.sign({ orgs: { [id]: ['device:read', 'platform', 'unknown'] } })

@@ -65,9 +65,9 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
   let retried = 0
   for (;;) {
     const count = await withObject(ctx, batchAccess(batch, 'job:create'), async (connection) => {
-      const { gated, delivery } = await findBatch(connection, batch)
+      const { gated, ...found } = await findBatch(connection, batch)
       await requireActiveSubscription(ctx, connection, organizationId)
-      requireDeliverable(delivery, ctx.clock())
+      requireDeliverable(found, ctx.clock())
       const jobs = await lockJobs(
         connection,
         `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}

@@ -16,6 +16,7 @@ import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-i
 import { type JobDelivery, type NewJobDelivery, requireDelivery } from '#fleet/jobs/model/good-moment'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import { expiryMs, requireRepresentable } from '#fleet/jobs/model/lifetime'
+import { earliestReleases, requireInTime } from '#fleet/jobs/model/releases'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { deliverableFrom, type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
@@ -174,24 +175,26 @@ async function insertBatch(
   { members, content }: Contents,
   takeSnapshot: typeof insertJobs,
 ): Promise<Batch> {
-  const { organizationId, schedule, rollout } = input
+  const { organizationId, rollout } = input
+  const schedule = input.schedule ?? null
   const nowMs = ctx.clock()
   const batchId = newBatchId(nowMs)
   const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
-  const delivery = requireDelivery(input.delivery, schedule ?? null, nowMs)
+  const delivery = requireDelivery(input.delivery, schedule, nowMs)
   const decisions: Decisions = {
     batchId,
     createdAt: timeOfId(batchId),
     lifetimeS,
     delivery,
     expiresAt: requireRepresentable(
-      expiryMs(lifetimeS, deliverableFrom(schedule ?? null, nowMs), delivery),
+      expiryMs({ lifetimeS, schedule, delivery }, deliverableFrom(schedule, nowMs)),
       schedule?.startAt === undefined ? '/delivery/latestAt' : '/schedule/startAt',
     ),
-    held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
-    open: scheduleAt(schedule ?? null, nowMs).open,
+    held: schedule !== null || Object.keys(rollout ?? {}).length > 0,
+    open: scheduleAt(schedule, nowMs).open,
   }
   const snapshot = await takeSnapshot(ctx, connection, input, { members, content }, decisions)
+  requireInTime(delivery, earliestReleases({ total: snapshot.total, schedule, rollout: rollout ?? {}, nowMs }))
   await insertBatchRow(
     ctx,
     connection,

@@ -12,6 +12,7 @@ import { deviceStatuses } from '#fleet/devices/status'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import { deliveryOut, type HeldReason, heldReasonSql, heldReasons, momentOfJobSql } from '#fleet/jobs/model/good-moment'
 import { jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
+import { isHeldBackSql } from '#fleet/jobs/model/lifetime'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
 import { type StageTimes, stageStatuses, stagesOf } from '#fleet/jobs/model/stages'
@@ -179,7 +180,7 @@ export async function readBatch(db: Queryable, reference: BatchReference): Promi
   return { ...batch, stages, ...(await countHeld(db, batch, reference.organizationId)), jobs }
 }
 
-/** Counts the jobs in mailboxes whose devices may not take them yet, because they have no good moment. */
+/** Counts the jobs in mailboxes whose devices may not take them yet, because they have no good moment. A paused batch has none. */
 async function countHeld(
   db: Queryable,
   { id, delivery }: Pick<BatchSummary, 'id' | 'delivery'>,
@@ -192,7 +193,7 @@ async function countHeld(
     `SELECT reason, count(*)::int AS count FROM (
        SELECT ${heldReasonSql('b.delivery', 'm')} AS reason FROM job_batch b JOIN job j ON ${jobOfBatchSql}
          LEFT JOIN device_moment m ON ${momentOfJobSql('m', 'j')}
-       WHERE b.organization_id = $organizationId AND b.id = $id AND j.status = 'dispatched') held
+       WHERE b.organization_id = $organizationId AND b.id = $id AND j.status = 'dispatched' AND NOT ${isHeldBackSql}) held
      WHERE reason IS NOT NULL GROUP BY reason`,
     { organizationId, id },
   )

@@ -157,7 +157,7 @@ const none: ReleasedJobs = { released: 0, expiresAt: null }
 /** Releases jobs. Their lifetime counts from now. */
 async function releaseJobs(
   connection: Connection,
-  { id, delivery }: GatedBatch,
+  { id, schedule, delivery }: GatedBatch,
   limit: number,
   nowMs: number,
 ): Promise<ReleasedJobs> {
@@ -171,7 +171,10 @@ async function releaseJobs(
          ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)
        RETURNING expires_at)
      SELECT count(*)::int AS released, min(expires_at) AS "expiresAt" FROM released`,
-    [id, Math.min(limit, chunkSize), new Date(expiryMs(0, nowMs, delivery)), delivery?.atLatest === 'expire'],
+    [
+      ...[id, Math.min(limit, chunkSize), new Date(expiryMs({ lifetimeS: 0, schedule, delivery }, nowMs))],
+      delivery?.atLatest === 'expire',
+    ],
   )
   return rows[0] ?? none
 }

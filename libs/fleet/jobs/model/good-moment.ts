@@ -72,14 +72,15 @@ export function requireDelivery(
   return { when, minQuality, latestAt: new Date(latestMs).toISOString(), atLatest: atLatest ?? 'deliver' }
 }
 
-function tooEarly(reason: string): Error {
+/** Returns the 400 for a `latestAt` that is too early. */
+export function tooEarly(reason: string): Error {
   const detail = `/delivery/latestAt: ${reason}`
   return badRequest(detail, [{ pointer: '/delivery/latestAt', code: 'too_early', detail }])
 }
 
-/** True when jobs of this delivery can no longer be delivered. */
-export const isDeliveryOver = (delivery: JobDelivery | null, nowMs: number): boolean =>
-  delivery?.latestAt != null && delivery.atLatest === 'expire' && Date.parse(delivery.latestAt) <= nowMs
+/** True when jobs of this delivery have expired at a time. */
+export const isDeliveryOver = (delivery: JobDelivery | null, atMs: number): boolean =>
+  delivery?.latestAt != null && delivery.atLatest === 'expire' && Date.parse(delivery.latestAt) <= atMs
 
 const inOrder = (quality: string) => `array_position(ARRAY['none', 'poor', 'fair', 'good', 'excellent'], ${quality})`
 

@@ -1,14 +1,19 @@
 import { badRequest } from '#core/errors'
 import { deliverySql, type JobDelivery } from '#fleet/jobs/model/good-moment'
+import { deliverableFrom, type Schedule } from '#fleet/jobs/model/schedule'
+
+/** What decides when devices may take a job. */
+type JobTimes = { lifetimeS: number; schedule: Schedule | null; delivery: JobDelivery | null }
 
 /**
- * Returns when a job expires that devices may take from `fromMs` on: after its lifetime, which counts from `latestAt` at the
- * earliest if the job is delivered then, or at `latestAt`.
+ * Returns when a job expires that devices may take from `fromMs` on: at `latestAt`, or after its lifetime. If the job is delivered at
+ * `latestAt`, its lifetime counts from then at the earliest, or from the next window if there is none at that time.
  */
-export function expiryMs(lifetimeS: number, fromMs: number, delivery: JobDelivery | null): number {
+export function expiryMs({ lifetimeS, schedule, delivery }: JobTimes, fromMs: number): number {
   const latestMs = delivery?.latestAt == null ? null : Date.parse(delivery.latestAt)
   if (latestMs !== null && delivery?.atLatest === 'expire') return latestMs
-  return Math.max(fromMs, latestMs ?? fromMs) + lifetimeS * 1_000
+  const isLater = latestMs !== null && latestMs > fromMs
+  return (isLater ? deliverableFrom(schedule, latestMs) : fromMs) + lifetimeS * 1_000
 }
 
 /** The last year that RFC 3339 can write. */
