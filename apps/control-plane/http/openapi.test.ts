@@ -96,6 +96,33 @@ describe('the OpenAPI document', () => {
 describe.for(operations)('$name', ({ path, method, operation }) => {
   const place = ['paths', path, method]
 
+  test('accepts invisible characters in no text by which people name or describe something', () => {
+    const words = new Set(['name', 'description', 'notes', 'comment', 'reason', 'model', 'models', 'version'])
+    type Schema = Part & { $ref?: string; type?: string | string[]; pattern?: string; enum?: unknown[] }
+    const schemas = document.components.schemas as Record<string, Schema>
+    const textsOf = (schema: Schema, member: string, seen: readonly string[]): [member: string, pattern: string][] => {
+      const name = schema.$ref?.split('/').at(-1)
+      if (name !== undefined) return seen.includes(name) ? [] : textsOf(schemas[name] ?? {}, member, [...seen, name])
+      const isText = [schema.type].flat().includes('string') && !schema.enum
+      const inside = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])]
+      return [
+        ...(isText && words.has(member) ? [[member, schema.pattern ?? ''] as [string, string]] : []),
+        ...inside.flatMap((part) => textsOf(part, member, seen)),
+        ...Object.entries(schema.properties ?? {}).flatMap(([inner, part]) => textsOf(part, inner, seen)),
+      ]
+    }
+    const texts = operations.flatMap(({ name, operation: { requestBody } }) =>
+      Object.values((requestBody as { content: Record<string, Media> } | undefined)?.content ?? {}).flatMap(
+        ({ schema }) => textsOf(schema, '', []).map(([member, pattern]) => ({ name: `${name} ${member}`, pattern })),
+      ),
+    )
+    expect(texts.length).toBeGreaterThan(20)
+    const accepting = (text: string) => texts.filter(({ pattern }) => new RegExp(pattern).test(text))
+    for (const text of ['a\u200bb', 'a\u202eb', 'a\u2066b', '\ufeffa'])
+      expect(accepting(text).map(({ name }) => name)).toEqual([])
+    expect(accepting('Zürich ☎️ 12" №5')).toEqual(texts)
+  })
+
   test('describes no response with prefixItems, which some validators of responses do not read', () => {
     expect(textOf(operation.responses)).not.toContain('prefixItems')
   })

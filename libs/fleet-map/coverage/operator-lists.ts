@@ -1,4 +1,4 @@
-import { getResolution } from 'h3-js'
+import { getResolution, latLngToCell } from 'h3-js'
 import type { Clock } from '#core/clock'
 import { createSharedReads } from '#core/shared-reads'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
@@ -11,7 +11,9 @@ import { finestFitting } from '#questdb/votes/coverage-resolution'
 import type { VoteFilter } from '#questdb/votes/coverage-source'
 import { type PlmnVotes, votesByOperator } from '#questdb/votes/signal-trend'
 import { cellsAtOnce } from '#questdb/votes/vote-limits'
+import { finestResolution } from '#telemetry/coverage/ancestor-cell'
 import { type RankedOperator, rankOperators } from '#telemetry/coverage/operator-ranks'
+import { meanLongitude } from '#telemetry/geo/antimeridian'
 import type { BoundingBox, Point } from '#telemetry/geo/geo'
 
 /** Where votes count: in one H3 cell, in the cells with their centre in an area, or everywhere. `key` identifies the area. */
@@ -69,9 +71,19 @@ async function filtersIn(questdb: QuestdbSql, filters: VoteFilter[], { h3, area 
     return area.contains({ lat, lon })
   }
   const { resolution, h3: cells = [] } = await finestFitting(questdb, nearby, { counts: isInside, maxCells })
+  if (cells.length === 0) return inMiddle(filters, area)
   const parts: string[][] = []
   for (let start = 0; start < cells.length; start += cellsAtOnce) parts.push(cells.slice(start, start + cellsAtOnce))
   return nearby.flatMap((filter) => parts.map((part) => ({ ...filter, cells: { resolution, h3: part } })))
+}
+
+/** The filters with the cell around the middle of an area, which can be so small that it contains the centre of none. */
+function inMiddle(filters: VoteFilter[], { bounds, contains }: NonNullable<Where['area']>): VoteFilter[] {
+  const [west, south, east, north] = bounds
+  const middle = { lat: (south + north) / 2, lon: meanLongitude([west, east]) }
+  if (!contains(middle)) return []
+  const h3 = [latLngToCell(middle.lat, middle.lon, finestResolution)]
+  return filters.map((filter) => ({ ...filter, cells: { resolution: finestResolution, h3 } }))
 }
 
 /** Sequentially, because each query uses all of QuestDB's workers. */

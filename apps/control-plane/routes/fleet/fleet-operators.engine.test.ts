@@ -1,4 +1,4 @@
-import { cellToCenterChild, cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
+import { cellToBoundary, cellToCenterChild, cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
@@ -86,6 +86,15 @@ describe('GET /fleet/operators', () => {
     expect(await ranked(`placeId=${place.body.id}`)).toEqual(ofValley)
     expect(await ranked(`placeId=${place.body.id}&tag=north`)).toEqual([['23201', 12]])
     expect(await ranked('tag=north&rat=lte')).toEqual([['23201', 12]])
+
+    // A yard and a box so small that they contain the centre of no cell.
+    const [cornerLat = 0, cornerLon = 0] = cellToBoundary(inside(valley))[0] ?? []
+    const [yardLat, yardLon] = [lat + (cornerLat - lat) * 0.8, lon + (cornerLon - lon) * 0.8]
+    const yardArea = { type: 'Circle', lat: yardLat, lon: yardLon, radiusM: 10 }
+    const yardJson = { name: 'Yard', area: yardArea }
+    const yard = await api.call('POST', `/orgs/${organization.id}/places`, { token: organization.key, json: yardJson })
+    expect(await ranked(`placeId=${yard.body.id}`)).toEqual(ofValley)
+    expect(await ranked(`bbox=${[yardLon, yardLat, yardLon, yardLat]}`)).toEqual(ofValley)
   })
 
   test('200 has only votes from when the organization owned the device', async () => {

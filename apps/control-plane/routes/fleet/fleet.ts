@@ -275,7 +275,7 @@ const operators = route({
   path: '/fleet/operators',
   summary: 'Rank the operators in an area',
   description:
-    'Ranks operators by the share of their votes with service, then by their median RSRP. A vote without service counts for the operator that the modem lost. `h3`, `placeId` or `bbox` choose the area: cells of coverage with their centre inside count. Without an area, all votes of the devices count.',
+    'Ranks operators by the share of their votes with service, then by their median RSRP. A vote without service counts for the operator that the modem lost. `h3`, `placeId` or `bbox` choose the area: cells of coverage with their centre inside count or, in an area that contains none, the cell around its middle. Without an area, all votes of the devices count.',
   tag,
   access: 'fleet:read',
   query: operatorsQuery,

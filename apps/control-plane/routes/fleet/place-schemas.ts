@@ -29,13 +29,19 @@ const rings = z.array(ring).min(1).max(1, 'Send one ring. Polygons with holes ar
 const polygon = geoJsonObject('Polygon', { coordinates: rings }).meta({ id: 'AreaPolygon' })
 // QGIS and others write every polygon as a MultiPolygon.
 const multiPolygon = geoJsonObject('MultiPolygon', { coordinates: z.array(rings) }).meta({ id: 'AreaMultiPolygon' })
+const ignored = z
+  .object({ type: z.enum(['Point', 'MultiPoint', 'LineString', 'MultiLineString']) })
+  .meta({ id: 'IgnoredAreaGeometry' })
 
 const polygonArea = geoJson(
   'Area',
-  z.discriminatedUnion('type', [polygon, multiPolygon]),
+  z.discriminatedUnion('type', [polygon, multiPolygon, ignored]),
   'An area is a Polygon or a Circle. Send a GeoJSON Polygon, alone, in a Feature or in a collection.',
 ).transform((geometries, check): Area => {
-  const polygons = geometries.flatMap((sent) => (sent.type === 'Polygon' ? [sent.coordinates] : sent.coordinates))
+  const polygons = geometries.flatMap((sent) => {
+    if (sent.type === 'Polygon') return [sent.coordinates]
+    return sent.type === 'MultiPolygon' ? sent.coordinates : []
+  })
   const rings = polygons.map(([ring = []]) => ring)
   const whole = onlyRing(rings)?.map(([lon, lat]) => [lon, lat] as const)
   if (!whole) check.addIssue({ code: 'custom', path: ['type'], message: `Send one polygon, got ${rings.length}.` })
@@ -55,6 +61,6 @@ const circle = z
 /** An area in a request body. */
 export const areaIn = withEntries(10 * maxVertices, z.discriminatedUnion('type', [polygonArea, circle]))
   .describe(
-    'A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count as one. Altitudes, `bbox`, `crs` and properties are ignored.',
+    'A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count as one. Altitudes, `bbox`, `crs`, properties, and points and lines beside the polygon are ignored.',
   )
   .meta({ id: 'NewArea' })

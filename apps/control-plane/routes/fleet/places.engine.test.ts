@@ -90,6 +90,11 @@ describe('POST /orgs/:orgId/places', () => {
       feature,
       { type: 'FeatureCollection', features: [feature] },
       { type: 'GeometryCollection', geometries: [raised] },
+      {
+        type: 'FeatureCollection',
+        features: [{ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] } }, feature],
+      },
+      { type: 'GeometryCollection', geometries: [{ type: 'LineString', coordinates: ring }, raised] },
     ]
     for (const area of areas) {
       const { status, body } = await api.call('POST', path, { token: key, json: { name: crypto.randomUUID(), area } })
@@ -105,7 +110,9 @@ describe('POST /orgs/:orgId/places', () => {
       { name: 'A', area: { type: 'MultiPolygon', coordinates: [square(0, 0).coordinates, square(2, 2).coordinates] } },
       /Send one polygon, got 2/,
     ],
-    ['a line', { name: 'A', area: { type: 'Feature', geometry: { type: 'LineString' } } }, /\/area\/geometry\/type/],
+    ['a line', { name: 'A', area: { type: 'Feature', geometry: { type: 'LineString' } } }, /Send one polygon, got 0/],
+    ['a point', { name: 'A', area: { type: 'Point', coordinates: [8, 50] } }, /Send one polygon, got 0/],
+    ['other JSON', { name: 'A', area: { type: 'Feature', geometry: { type: 'Topology' } } }, /\/area\/geometry\/type/],
     ['a negative radius', { name: 'A', area: { ...circle, radiusM: -1 } }, /\/area\/radiusM/],
     ['a latitude of 91', { name: 'A', area: { ...circle, lat: 91 } }, /\/area\/lat/],
     [

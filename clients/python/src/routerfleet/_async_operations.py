@@ -3536,7 +3536,8 @@ class AsyncOperations(AsyncRequests):
 
         Ranks operators by the share of their votes with service, then by their median RSRP. A vote without service
         counts for the operator that the modem lost. `h3`, `placeId` or `bbox` choose the area: cells of coverage
-        with their centre inside count. Without an area, all votes of the devices count.
+        with their centre inside count or, in an area that contains none, the cell around its middle. Without an
+        area, all votes of the devices count.
 
         Requires the scope `fleet:read`.
 

@@ -1082,10 +1082,11 @@ class PlacePage(TypedDict):
 
 # A circle, or a GeoJSON Polygon (RFC 7946) with one ring. The polygon can be in a Feature, in a collection or be a
 # MultiPolygon, if it is the only one. The two sides of a polygon across the antimeridian, as answers have them, count
-# as one. Altitudes, `bbox`, `crs` and properties are ignored.
+# as one. Altitudes, `bbox`, `crs`, properties, and points and lines beside the polygon are ignored.
 NewArea: TypeAlias = (
     "AreaPolygon | "
     "AreaMultiPolygon | "
+    "IgnoredAreaGeometry | "
     "AreaGeometryCollection | "
     "AreaFeature | "
     "AreaFeatureCollection | "
@@ -1103,14 +1104,18 @@ class AreaMultiPolygon(TypedDict):
     coordinates: list[list[list[list[float | None]]]]
 
 
+class IgnoredAreaGeometry(TypedDict):
+    type: Literal["Point", "MultiPoint", "LineString", "MultiLineString"]
+
+
 class AreaGeometryCollection(TypedDict):
     type: Literal["GeometryCollection"]
-    geometries: "list[AreaPolygon | AreaMultiPolygon]"
+    geometries: "list[AreaPolygon | AreaMultiPolygon | IgnoredAreaGeometry]"
 
 
 class AreaFeature(TypedDict):
     type: Literal["Feature"]
-    geometry: "AreaPolygon | AreaMultiPolygon | AreaGeometryCollection | None"
+    geometry: "AreaPolygon | AreaMultiPolygon | IgnoredAreaGeometry | AreaGeometryCollection | None"
 
 
 class AreaFeatureCollection(TypedDict):

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { refusalOfUrl } from '#core/public-address'
-import { isStorable, isStorableJson } from '#core/text'
+import { text } from '#core/schemas'
+import { isStorableJson } from '#core/text'
 import { namesSecret } from '#fleet/config-profiles/secret-names'
 
 const maxParameterBytes = 4_096
@@ -10,7 +11,7 @@ const unstorable = 'NUL, lone surrogates and numbers outside the range of a doub
 /** What a router needs to download and verify a firmware image. */
 export const firmwareParameters = z
   .strictObject({
-    version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
+    version: text(64),
     url: z
       .string()
       .max(2_048)
