@@ -98,3 +98,8 @@ test.for([
   const twice = { type: 'FeatureCollection', features: [...features, ...features] }
   expect(readCorners(JSON.stringify(twice))).toBe('The GeoJSON has 2 polygons. An area is one polygon.')
 })
+
+test('a line without one of its two numbers is no corner', () => {
+  for (const line of ['51.9,', ', 4.05', '51.9', '51.9, north', '51.9, 181', '51.9, 4.05, 3'])
+    expect(readCorners(`51, 4\n${line}\n52, 5`)).toBe('Line 2 is not “latitude, longitude”.')
+})

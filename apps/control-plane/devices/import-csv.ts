@@ -17,11 +17,12 @@ type Separator = (typeof separators)[number]
 /** The first line with which a file names its separator to Excel. */
 const separatorLine = /^\ufeff?"?sep=([,;\t])"?[\r\n]/i
 
-/** The separator that the file names, or else the one that is most frequent in the first line. */
+/** The separator that the file names, or else the one that is most frequent in the first line with a word. */
 export function separatorOf(text: string): Separator {
   const named = separatorLine.exec(text)?.[1]
   if (named !== undefined) return named as Separator
-  const header = text.slice(0, maxRecordBytes).split(/[\r\n]/, 1)[0] ?? ''
+  const lines = text.slice(0, maxRecordBytes).split(/[\r\n]+/)
+  const header = lines.find((line) => /[^\s,;"]/.test(line)) ?? ''
   const count = (separator: Separator) => header.split(separator).length
   return separators.reduce((best, separator) => (count(separator) > count(best) ? separator : best))
 }

@@ -138,6 +138,10 @@ describe('the rows of an import', () => {
       { line: 5, code: 'invalid_row', detail: 'name is empty. model is empty.' },
       { line: 6, hasTags: true, device: { serial: 'B', ...device, tags: [] } },
     ])
+    for (const first of ['\n', ' \r\n', ';;\n', '\ufeff\n\n', '""\n'])
+      expect(await readImportRows(`${first}serial;name;model\nB;Bus;R\n`, 'csv')).toMatchObject([
+        { device: { serial: 'B', ...device } },
+      ])
     const surplus = await readImportRows('serial,name,model,,\nA,Bus,R,,x\n', 'csv')
     expect(surplus).toMatchObject([{ detail: 'The row has surplus cells: more than the first line has columns.' }])
   })

@@ -106,6 +106,11 @@ test('says what was skipped', () => {
   expect(read(track().replace('</gpx>', `${parked}</gpx>`)).notes).toEqual([
     'Skipped: 2 lines without two different points.',
   ])
+  // A track that does not move is not the route.
+  const planned = '<rte><rtept lat="51.84" lon="-8.29"/><rtept lat="51.85" lon="-8.28"/></rte>'
+  expect(read(`<gpx>${planned}${parked}</gpx>`)).toEqual({
+    ...{ lines: [[west, middle]], notes: ['Skipped: 2 lines without two different points.'] },
+  })
   const point = feature({ type: 'Point', coordinates: west })
   expect(json({ type: 'FeatureCollection', features: [point, point, feature(line)] }).notes).toEqual([
     'Skipped: 2 Points.',

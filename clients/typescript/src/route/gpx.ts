@@ -4,7 +4,7 @@ import { type FoundLines, type Position, positionOf, RouteFileError } from './po
 import { lineAt, type XmlElement, xmlAttribute, xmlElements } from './xml-elements.ts'
 
 /**
- * Reads the segments of the tracks in a GPX document of any version, or its routes if it has no track. Throws a
+ * Reads the segments of the tracks in a GPX document of any version, or its routes if no track moves. Throws a
  * RouteFileError for other XML.
  */
 export function readGpx(text: string): FoundLines {
@@ -37,13 +37,17 @@ export function readGpx(text: string): FoundLines {
         if (!element.path.startsWith('/gpx')) throw notGpx(element)
     }
   }
-  const lines = segments.some(({ length }) => length > 0) ? segments : routes
+  const hasTrack = segments.some(isMoving)
   const skipped = [
     ...(waypoints > 0 ? [counted(waypoints, 'waypoint')] : []),
-    ...(lines === segments && routes.length > 0 ? [`${counted(routes.length, 'route')} beside the tracks`] : []),
+    ...(hasTrack && routes.length > 0 ? [`${counted(routes.length, 'route')} beside the tracks`] : []),
   ]
-  return { lines, skipped }
+  return { lines: hasTrack ? segments : [...segments, ...routes], skipped }
 }
+
+/** Whether a line has two different points. */
+const isMoving = ([first, ...others]: readonly Position[]): boolean =>
+  others.some(([lon, lat]) => first?.[0] !== lon || first[1] !== lat)
 
 function addPoint(text: string, { attributes, at }: XmlElement, lines: Position[][], line: string): void {
   const points = lines.at(-1)

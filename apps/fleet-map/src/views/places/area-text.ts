@@ -32,7 +32,7 @@ function readLines(text: string): LonLat[] | string {
     const [lat, lon, ...rest] = line
       .trim()
       .split(/[\s,;]+/)
-      .map(Number)
+      .map((part) => (part === '' ? Number.NaN : Number(part)))
     const isPosition = lat !== undefined && lon !== undefined && Math.abs(lat) <= 90 && Math.abs(lon) <= 180
     if (!isPosition || rest.length > 0) return `Line ${index + 1} is not “latitude, longitude”.`
     corners.push([lon, lat])
