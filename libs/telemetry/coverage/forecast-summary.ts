@@ -115,7 +115,8 @@ function recommendPlmn(byPlmn: ReadonlyMap<string, OperatorSummary>, knownM: num
     .filter(([, operator]) => operator.knownM > 0 && operator.knownM >= knownM * leastKnownShare)
     .sort(
       ([plmnA, a], [plmnB, b]) =>
-        a.deadM - b.deadM ||
+        // Sums of segments that are equally long can differ by a rounding error.
+        Math.round(a.deadM) - Math.round(b.deadM) ||
         (b.rsrpP50Dbm ?? Number.NEGATIVE_INFINITY) - (a.rsrpP50Dbm ?? Number.NEGATIVE_INFINITY) ||
         (plmnA < plmnB ? -1 : 1),
     )

@@ -206,6 +206,19 @@ it('recommends the operator with the fewest metres without service, however weak
   expect(along([strong, weak], [strong, weak], [lost, weak])).toBe('27202')
   expect(along([lost, weak], [strong, weak])).toBe('27202')
   expect(along([strong, weak], [strong, weak])).toBe('27201')
+  // Both are without service on 100.1 m. On a route of several lines, the second length is 2e-14 m longer.
+  const gone = votes(here, { plmn: '27202', rat: 'none', rsrpBin: null, votes: 9 })
+  const [first, second, third] = [
+    [strong, weak],
+    [strong, gone],
+    [lost, weak],
+  ].map((cell) => forecastOf(cell))
+  const lengths = [
+    { ...first, fromM: 0, toM: 100.1 },
+    { ...second, fromM: 100.1, toM: 200.2 },
+    { ...third, fromM: 200.2, toM: 300.3 },
+  ] as ForecastSegment[]
+  expect(summarizeForecast(lengths).recommendedPlmn).toBe('27201')
 })
 
 it('recommends the stronger of two operators with service everywhere, and no operator that is hardly known', () => {
