@@ -335,6 +335,58 @@ test('200 trips are lines through the fixes, which bbox touches', async () => {
   expect((await get(key, `/ogc/collections/trips/items/${deviceId}.${at(250)}`)).status).toBe(404)
 })
 
+test('200 what crosses the antimeridian is in parts, and boxes at either side find it', async () => {
+  const { key, organizationId, newDevice, dwell, store } = await fleet()
+  const ship = await newDevice()
+  await dwell(ship, at(400), at(300), -17, 179.98)
+  const fixes = [179.98, 179.995, -179.99, -179.98].map((lon, index) => ({ lat: -17 - index / 100, lon }))
+  await store(
+    'location',
+    fixes.map((fix, index) => ({ deviceId: ship, tsMs: at(300 - index), ...fix, fix: '3d', usable: true })),
+  )
+  await dwell(ship, at(297), null, -17.03, -179.98)
+  const dead = latLngToCell(-17.05, 180, 9)
+  const voter = { organizationId, deviceId: ship }
+  const dark = gridDisk(dead, 1).flatMap((h3) => votesIn(voter, cellToCenterChild(h3, 10), 5, { rat: 'none' }))
+  await storeRows(api.questdb, 'cellular', dark)
+  await refreshCoverage(api.questdb)
+
+  const crossing = expect.closeTo(-17.0133, 3)
+  const [trip] = (await page(key, 'trips')).features
+  expect(trip?.geometry).toEqual({
+    type: 'MultiLineString',
+    coordinates: [
+      [...fixes.slice(0, 2).map(({ lat, lon }) => [lon, lat]), [180, crossing]],
+      [[-180, crossing], ...fixes.slice(2).map(({ lat, lon }) => [lon, lat])],
+    ],
+  })
+  const [zone] = (await page(key, 'dead-zones')).features
+  const rings = ((zone?.geometry?.coordinates ?? []) as [number, number][][][]).flat()
+  expect(rings.length).toBeGreaterThan(7)
+  for (const ring of rings) {
+    const longitudes = ring.map(([lon]) => lon)
+    expect(Math.max(...longitudes) - Math.min(...longitudes)).toBeLessThan(1)
+  }
+  const found = async (collection: string, box: string) => idsOf([await page(key, collection, `bbox=${box}`)])
+  for (const box of ['179.99,-18,180,-16', '-180,-18,-179.995,-16', '179.999,-18,-179.999,-16', '180,-18,-180,-16'])
+    expect([box, await found('trips', box)]).toEqual([box, [trip?.id]])
+  expect(await found('dead-zones', '179.9,-18,-179.9,-16')).toEqual([zone?.id])
+  expect(await found('coverage', '179.9,-18,-179.9,-16')).toHaveLength(7)
+  expect(await found('dwells', '179.97,-18,-179.97,-16')).toHaveLength(2)
+  for (const collection of ['trips', 'dead-zones', 'coverage', 'dwells'])
+    expect(await found(collection, '-179.9,-18,179.9,-16')).toEqual([])
+
+  const [listed] = (await get(key, '/fleet/dead-zones')).body.items
+  expect([listed.bbox[0], listed.bbox[2]]).toEqual([expect.closeTo(180, 1), expect.closeTo(-180, 1)])
+  const operators = await get(key, '/fleet/operators?bbox=179.9,-18,-179.9,-16')
+  expect(operators.body.items).toMatchObject([{ plmn: '27201', samples: 35, serviceRatio: 0 }])
+  const path = { type: 'LineString', coordinates: [[179.9, -17.05, 3], [-179.9, -17.05, 3]] } // biome-ignore format: one look
+  const { body } = await api.call('POST', '/fleet/forecast', { token: key, json: { path } })
+  expect(body.lengthM).toBeCloseTo(21_261, -2)
+  expect(body.summary.deadZones).toHaveLength(1)
+  expect(body.segments.every(({ lon }: { lon: number }) => Math.abs(lon) <= 180 && Math.abs(lon) > 179)).toBe(true)
+})
+
 describe('coverage and dead zones', () => {
   const dead = latLngToCell(52.1, -8.1, 9)
   const neighbour = gridDisk(dead, 1).find((h3) => h3 !== dead) ?? ''
