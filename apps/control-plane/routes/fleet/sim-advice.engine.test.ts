@@ -122,6 +122,65 @@ describe('GET /fleet/sim-advice', () => {
     ])
   })
 
+  test('200 with numbers by hand: operators that fail in turn, one known in half of the minutes, and two SIMs in a modem', async () => {
+    const [organization, other] = [
+      await api.newOrganization({ plan: 'pro' }),
+      await api.newOrganization({ plan: 'pro' }),
+    ]
+    const voterIn = async ({ id }: { id: string }) => ({
+      organizationId: id,
+      deviceId: await registerDevice(api.services.pool, id),
+    })
+    const [truck, van, two] = [await voterIn(organization), await voterIn(organization), await voterIn(organization)]
+    const [half, never] = ['26203', '26207']
+    const lost = (lostPlmn: string) => ({ rat: 'none', plmn: null, lostPlmn })
+    const [first, second] = [{ modem: 'wwan0' }, { modem: 'wwan1' }]
+    await storeRows(api.questdb, 'cellular', [
+      ...votesIn(truck, here, 10, { ...first, ...lost(ours) }, newestMs(2)),
+      ...votesIn(truck, here, 10, { ...second, plmn: theirs }, newestMs(2)),
+      ...votesIn(truck, there, 10, { ...first, plmn: ours }, newestMs(20)),
+      ...votesIn(truck, there, 10, { ...second, ...lost(theirs) }, newestMs(20)),
+      ...votesIn(van, here, 2, { plmn: half }, newestMs(2)),
+      ...votesIn(van, here, 2, lost(half), newestMs(10)),
+      ...votesIn(two, elsewhere, 6, { plmn: ours }, newestMs(2)),
+      ...votesIn(two, elsewhere, 3, lost(theirs), newestMs(10)),
+      ...[here, there].flatMap((h3) => votesIn({ ...truck, organizationId: other.id }, h3, 9, { plmn: never })),
+    ])
+    await refreshCoverage(api.questdb)
+    await compared(organization)
+    const { items } = (await list(organization.key)).body
+    const found = ({ deviceId }: { deviceId: string }, modem: string | null) =>
+      items.find(
+        (item: { deviceId: string; modem: string | null }) => item.deviceId === deviceId && item.modem === modem,
+      )
+    const days = Math.round(20 / found(truck, 'wwan0').minutesPerDay)
+    const estimate = (plmn: string, minutes: number, knownShare: number) => ({
+      ...{ plmn, noServiceMinutesPerDay: perDay(minutes, days), knownShare },
+    })
+    expect(items).toHaveLength(4)
+    // Without service here 10 of 10 min, there none.
+    expect(found(truck, 'wwan0')).toMatchObject({
+      ...{ plmn: ours, noServiceMinutesPerDay: perDay(10, days), bestPlmn: half, gainMinutesPerDay: perDay(5, days) },
+      operators: [estimate(half, 5, 0.5), estimate(theirs, 10, 1)],
+    })
+    // Here ours never has service, and half has it in 2 of 4 votes. There ours always has it, and half is not known.
+    expect(found(truck, 'wwan1')).toMatchObject({
+      ...{ plmn: theirs, noServiceMinutesPerDay: perDay(10, days), bestPlmn: null, gainMinutesPerDay: 0 },
+      operators: [estimate(ours, 10, 1), estimate(half, 15, 0.5)],
+    })
+    // All votes of the second SIM were without service: with it alone, nine minutes instead of three.
+    expect(found(two, null)).toMatchObject({
+      plmn: ours,
+      bestPlmn: null,
+      operators: [{ plmn: theirs }, { plmn: half }],
+    })
+    expect(found(two, null).operators[0].noServiceMinutesPerDay).toBeCloseTo(
+      3 * found(two, null).noServiceMinutesPerDay,
+      1,
+    )
+    expect(found(two, null).operators[1]).toMatchObject({ noServiceMinutesPerDay: null, knownShare: 0 })
+  })
+
   test('200 without a comparison, with nothing of other organizations, deleted devices and former owners', async () => {
     const { organization, lost, served } = await newFleet()
     const other = await api.newOrganization({ plan: 'pro' })
