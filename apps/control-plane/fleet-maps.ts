@@ -13,6 +13,7 @@ import { cacheBytes } from '#fleet-map/memory-limits'
 import { createRevisions } from '#fleet-map/revisions'
 import { createSelections } from '#fleet-map/selection/selections'
 import { createGpsStreams } from '#fleet-map/streams/gps-streams'
+import { createPastMaps } from '#fleet-map/tiles/past-maps'
 import { createTileSources } from '#fleet-map/tiles/tile-sources'
 import { createTowns } from '#fleet-map/towns/towns'
 import type { Logger } from '#http/request-log'
@@ -34,6 +35,7 @@ export function createFleetMaps(parts: {
   const fleet = {
     revisions: sources.revisions,
     live: createLiveMaps(sources),
+    past: createPastMaps(sources),
     coverage: createCoverageLists(sources),
     deadZones: createDeadZoneLists(parts),
     routeCells: createRouteCells(parts),

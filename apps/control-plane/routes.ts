@@ -34,6 +34,7 @@ import { radioHealthRoutes } from './routes/fleet/radio-health.ts'
 import { savedViewRoutes } from './routes/fleet/saved-views.ts'
 import { simAdviceRoutes } from './routes/fleet/sim-advice.ts'
 import { telemetryRoutes } from './routes/fleet/telemetry.ts'
+import { townRoutes } from './routes/fleet/towns.ts'
 import { firmwareRoutes } from './routes/jobs/firmware.ts'
 import { jobBatchRoutes } from './routes/jobs/job-batches.ts'
 import { jobRequestRoutes } from './routes/jobs/job-requests.ts'
@@ -93,6 +94,7 @@ export const routes: readonly Route[] = [
   ...fleetRoutes,
   ...radioHealthRoutes,
   ...simAdviceRoutes,
+  ...townRoutes,
   ...fleetTileRoutes,
   ...ogcRoutes,
   ...savedViewRoutes,

@@ -4,10 +4,10 @@ import type { IndexedMap, IndexFilter } from '#fleet-map/tiles/placed-devices'
 
 /** Keeps the indexes of the filters that callers read, shared by all callers with the same filter. */
 export type DeviceIndexes = {
-  /** The index of these maps and this filter. `fillTurn` is used if it does not exist yet. */
+  /** The index of these maps and this filter; `untilMs` is the end of a range in the past. `fillTurn` is used if it does not exist yet. */
   open(
     maps: readonly IndexedMap[],
-    filter: IndexFilter & { groupId?: string | undefined },
+    filter: IndexFilter & { groupId?: string | undefined; untilMs?: number | undefined },
     fillTurn?: FillTurn,
   ): DeviceIndex
   /** Estimated bytes of all indexes. */
@@ -29,9 +29,9 @@ export function createDeviceIndexes(maxBytes: number): DeviceIndexes {
   const keptBytes = (): number => [...kept.values()].reduce((sum, index) => sum + index.bytes(), 0)
   return {
     keptBytes,
-    open(maps, { groupId, members, ...filter }, fillTurn) {
+    open(maps, { groupId, untilMs, members, ...filter }, fillTurn) {
       const windows = maps.map(({ map, windowMs }) => [map.organizationId, windowMs])
-      const key = JSON.stringify([windows, groupId, filter])
+      const key = JSON.stringify([windows, untilMs ?? null, groupId, filter])
       const known = kept.get(key)
       // A map that was not read for a while is made anew.
       if (known?.maps.every(({ map }, index) => map === maps[index]?.map)) {

@@ -10,6 +10,8 @@ import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import { dwellBox, dwellFeature, dwellsIn } from '#fleet-map/tiles/dwell-layer'
 import { tileTag } from '#fleet-map/tiles/encode'
 import type { FleetOverview } from '#fleet-map/tiles/overview'
+import type { PastMaps } from '#fleet-map/tiles/past-maps'
+import type { IndexedMap } from '#fleet-map/tiles/placed-devices'
 import type { TileContent, TileFeature, TileLayerName, TileLayers } from '#fleet-map/tiles/tile-feature'
 import type { Tile } from '#fleet-map/tiles/tile-math'
 import type { TileRequest } from '#fleet-map/tiles/tile-request'
@@ -17,7 +19,7 @@ import type { TileSources } from '#fleet-map/tiles/tile-sources'
 import type { Reader } from '#questdb/copies/readers'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
-type TileMaps = { live: LiveMaps; coverage: CoverageLists; dwells: DwellLists; tiles: TileSources }
+type TileMaps = { live: LiveMaps; past: PastMaps; coverage: CoverageLists; dwells: DwellLists; tiles: TileSources }
 type Sources = { ctx: FleetContext; fleet: TileMaps; reader: Reader; request: TileRequest; tile: Tile }
 
 /** Reads the requested layers of a tile. */
@@ -43,7 +45,8 @@ export async function readTile(sources: Sources): Promise<TileContent> {
 
 const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeature[]>> = {
   async devices({ ctx, fleet, reader, request, tile }) {
-    return deviceFeatures(await openIndex({ ctx, fleet, reader, request }), tile, ctx.clock())
+    const { index, nowMs } = await openIndex({ ctx, fleet, reader, request })
+    return deviceFeatures(index, tile, nowMs)
   },
 
   async coverage({ fleet, reader, request, tile }) {
@@ -76,31 +79,50 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
   },
 }
 
-/** Reads what a map must know of all devices of a request before it draws the first tile. */
-export async function readOverview(sources: Omit<Sources, 'tile'>): Promise<FleetOverview> {
-  const index = await openIndex(sources)
-  return index.overview(sources.ctx.clock())
+/** Reads what a map must know of all devices of a request before it draws the first tile; null if they are too many. */
+export async function readOverview(sources: Omit<Sources, 'tile'>): Promise<FleetOverview | null> {
+  const overview = openIndex(sources).then(({ index, nowMs }) => index.overview(nowMs))
+  return (await unlessTooLarge(overview)) ?? null
 }
 
-async function openIndex({ ctx, fleet, reader, request }: Omit<Sources, 'tile'>): Promise<DeviceIndex> {
-  const { organizations, query, members } = request
-  const maps = await Promise.all(
-    organizations.map(({ organizationId, windowMs }) =>
-      fleet.live.read(organizationId, ctx.clock() - windowMs, reader),
-    ),
+/** An index of devices, and the time for which it is read. */
+type OpenedIndex = { index: DeviceIndex; nowMs: number }
+
+async function openIndex(sources: Omit<Sources, 'tile'>): Promise<OpenedIndex> {
+  const { ctx, fleet, reader, request } = sources
+  const { groupId, tag, rat, plmn, signal, status } = request.query
+  const untilMs = request.past?.toMs
+  const filter = { groupId, untilMs, members: request.members, tags: tag, rat, plmn, signal, status }
+  const maps = await (request.past ? pastMaps(sources) : liveMaps(sources))
+  const index = fleet.tiles.indexes.open(maps, filter, (work) => reader.detached().heavy(work))
+  return { index, nowMs: untilMs ?? ctx.clock() }
+}
+
+const liveMaps = ({ ctx, fleet, reader, request }: Omit<Sources, 'tile'>): Promise<IndexedMap[]> =>
+  Promise.all(
+    request.organizations.map(async ({ organizationId, windowMs }) => ({
+      map: await fleet.live.read(organizationId, ctx.clock() - windowMs, reader),
+      windowMs,
+    })),
   )
-  const { groupId, tag, rat, plmn, signal, status } = query
-  const indexed = maps.map((map, index) => ({ map, windowMs: organizations[index]?.windowMs ?? 0 }))
-  const filter = { groupId, members, tags: tag, rat, plmn, signal, status }
-  return fleet.tiles.indexes.open(indexed, filter, (work) => reader.detached().heavy(work))
-}
 
-const sizeErrors = ['too_many_cells', 'too_many_dwells']
+/** The maps of a range in the past, as far as the plan of each organization reaches back. */
+const pastMaps = ({ fleet, reader, request }: Omit<Sources, 'tile'>): Promise<IndexedMap[]> =>
+  Promise.all(
+    request.dwelt
+      .flatMap(({ organizationId, past }) => (past && past.fromMs < past.toMs ? { organizationId, past } : []))
+      .map(async ({ organizationId, past }) => ({
+        map: await fleet.past.read(organizationId, past, reader),
+        windowMs: past.toMs - past.fromMs,
+      })),
+  )
+
+const sizeErrors = ['too_many_cells', 'too_many_dwells', 'too_many_devices']
 
 /** Undefined if the layer has more items than one response may have. A map must not stay empty because of one layer. */
-async function unlessTooLarge(features: Promise<TileFeature[]>): Promise<TileFeature[] | undefined> {
+async function unlessTooLarge<Part>(part: Promise<Part>): Promise<Part | undefined> {
   try {
-    return await features
+    return await part
   } catch (error) {
     if (error instanceof ServiceError && sizeErrors.includes(error.code)) return undefined
     throw error

@@ -4,7 +4,15 @@ import { type DeviceQuery, type MappedOrganization, mappedOrganizations } from '
 import { type GroupMembers, readGroupMembers } from '#fleet-map/selection/group-members'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import type { TileSources } from '#fleet-map/tiles/tile-sources'
-import { inPast, type OrganizationWindow, type PastQuery, pastRange, planWindows, windowsOf } from '#fleet-map/window'
+import {
+  inPast,
+  type OrganizationWindow,
+  type PastQuery,
+  pastRange,
+  planWindows,
+  type WindowRange,
+  windowsOf,
+} from '#fleet-map/window'
 
 export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
   PastQuery & {
@@ -20,6 +28,8 @@ export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
 export type TileRequest = {
   query: TilesQuery
   organizations: OrganizationWindow[]
+  /** The range of a request for another time than until now. */
+  past: WindowRange | undefined
   /** The same organizations with the time of dwells. */
   dwelt: OrganizationWindow[]
   /** Those whose plan includes coverage, with the time of coverage. */
@@ -48,6 +58,7 @@ export async function openTiles(
   return {
     query,
     organizations: windowsOf(windows.organizations),
+    past,
     dwelt: windowsOf(timed),
     covered,
     members,

@@ -84,7 +84,7 @@ export const tilesQuery = z.strictObject({
     .describe('Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.'),
   ...window,
   from: past.from.describe(
-    'Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not for `devices`.',
+    'Start of a range in the past, with `to`. Replaces `sinceMinutes`. Devices are then where they were last in the range, with their signal of that time.',
   ),
   to: past.to,
   layers: wordList(tileLayerNames).optional().describe('Layers to return. By default, all layers.'),

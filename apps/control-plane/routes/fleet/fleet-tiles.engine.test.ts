@@ -229,6 +229,37 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     expect(countOf(await devicesOfZoom(organization, 0, '&status=online'))).toBe(1)
   })
 
+  test('200: in a range in the past, devices are where they were last in it, with their signal of then', async () => {
+    const organization = await api.newOrganization()
+    const [moved = '', newcomer = ''] = await Promise.all([newDevice(organization), newDevice(organization)])
+    const hourMs = 60 * minuteMs
+    await store(
+      'location',
+      row(organization, moved, 4 * hourMs, fixAt(10, 10)),
+      row(organization, moved, 3 * hourMs, { ...fixAt(11, 10), speedMps: 20 }),
+      row(organization, moved, minuteMs, fixAt(-20, 50)),
+      row(organization, newcomer, minuteMs, fixAt(12, 10)),
+    )
+    await store(
+      'cellular',
+      row(organization, moved, 3 * hourMs, { rat: 'lte', plmn: '27201', rsrpDbm: -120, sinrDb: -5 }),
+      row(organization, moved, minuteMs, { rat: 'lte', plmn: '27202', rsrpDbm: -70, sinrDb: 25 }),
+    )
+    await untilPlaced(organization, 2)
+    const iso = (hoursAgo: number) => new Date(Date.now() - hoursAgo * hourMs).toISOString()
+    const past = `&from=${iso(5)}&to=${iso(2.95)}`
+    expect(await devicesOfZoom(organization, 0, past)).toMatchObject([
+      { deviceId: moved, status: 'provisioning', quality: 'none', rsrpDbm: -120, motion: 'moving', ageS: 180 },
+    ])
+    const at11 = `8/${tileAt(11, 10, 8)}.mvt?layers=devices${past}`
+    expect((await readTile(organization, at11)).devices).toHaveLength(1)
+    expect(await devicesOfZoom(organization, 0, `${past}&plmn=27202`)).toEqual([])
+    expect(await devicesOfZoom(organization, 0, `${past}&plmn=27201`)).toHaveLength(1)
+    expect(await devicesOfZoom(organization, 0, `&from=${iso(9)}&to=${iso(8)}`)).toEqual([])
+    const { body } = await api.call('GET', `/fleet/tiles.json?${past.slice(1)}`, { token: organization.key })
+    expect(body.fleet).toMatchObject({ devices: 1, bounds: [10, 11, 10, 11], operators: [{ plmn: '27201' }] })
+  })
+
   test('200 filters devices by tag, group, status, rat, plmn and age', async () => {
     const organization = await api.newOrganization()
     const [south, bus] = [await newDevice(organization, { tags: ['bus', 'south'] }), await newDevice(organization)]

@@ -3904,6 +3904,21 @@ class AsyncOperations(AsyncRequests):
             },
         ))
 
+    async def get_nearest_town(self, *, lat: float, lon: float) -> types.NearestTown:
+        """Get the nearest town of a position
+
+        Names a position as people do: “12 km north-east of Arnhem”. Trips, dwells, dead zones, times without
+        service, alerts and lists of devices have this already.
+
+        Requires an API key or an access token with any scope.
+
+        Args:
+            lat: Latitude in degrees.
+            lon: Longitude in degrees.
+        """
+        answer: types.NearestTown = await self._json(Call("GET", "/towns/nearest", query={"lat": lat, "lon": lon}))
+        return answer
+
     def get_fleet_tile(
         self,
         z: int,
@@ -3940,8 +3955,8 @@ class AsyncOperations(AsyncRequests):
             tag: Can be repeated. Returns devices that have all of these tags.
             status: Returns devices with this status.
             signal: Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.
-            from_: Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not
-                for `devices`.
+            from_: Start of a range in the past, with `to`. Replaces `sinceMinutes`. Devices are then where they
+                were last in the range, with their signal of that time.
             to: End of the range.
             layers: Layers to return. By default, all layers.
             if_none_match: The ETag you have; 304 when it is still current.
@@ -3994,8 +4009,8 @@ class AsyncOperations(AsyncRequests):
             tag: Can be repeated. Returns devices that have all of these tags.
             status: Returns devices with this status.
             signal: Can be repeated. Returns devices with a signal of one of these classes; `unknown`: without one.
-            from_: Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not
-                for `devices`.
+            from_: Start of a range in the past, with `to`. Replaces `sinceMinutes`. Devices are then where they
+                were last in the range, with their signal of that time.
             to: End of the range.
             layers: Layers to return. By default, all layers.
         """

@@ -4631,6 +4631,11 @@ class SimAdvicePage(TypedDict):
     """All SIMs that match. Null on later pages."""
 
 
+class NearestTown(TypedDict):
+    near: "Near | None"
+    """The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0)."""
+
+
 # A Mapbox Vector Tile 2.1 with extent 4096 and the layers `devices`, `coverage` and `dwells`.
 VectorTile: TypeAlias = (
     "str"
