@@ -4,10 +4,11 @@ import { constants } from 'node:zlib'
 import { defineConfig } from 'vite'
 import { compression, defineAlgorithm } from 'vite-plugin-compression2'
 import { coarserAtlas } from './atlas.ts'
+import { helpModules } from './help/help-plugin.ts'
 
 /** Small modules that the map and other views need. In files of their own, each would be a request. */
 const smallModules =
-  /\/(src\/.*\/(background|background-settings|history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
+  /\/(src\/.*\/(background|background-settings|history|history-row|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)|telemetry\/geo\/geo)\.tsx?$/
 
 /** The font, the shared styles and those of the first view: in one file, they keep the order in which they are imported. */
 const firstStyles =
@@ -27,6 +28,7 @@ export default defineConfig({
   define: { productVersion: JSON.stringify(version) },
   plugins: [
     coarserAtlas(),
+    helpModules(),
     compression({
       include: /\.(js|css|svg)$/,
       algorithms: [defineAlgorithm('gzip', {}), defineAlgorithm('brotliCompress', brotliQuality)],
@@ -40,6 +42,8 @@ export default defineConfig({
     rolldownOptions: {
       input: pages.map((name) => join(import.meta.dirname, name)),
       output: {
+        chunkFileNames: ({ facadeModuleId }) =>
+          `assets/${facadeModuleId?.endsWith('.md') ? 'help.' : ''}[name]-[hash].js`,
         codeSplitting: { groups: [{ name: 'basics', test: (id) => smallModules.test(id) || firstStyles.test(id) }] },
       },
     },

@@ -33,6 +33,7 @@ const views: Record<string, (props: object) => preact.JSX.Element> = {
   device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),
   alerts: lazyView(async () => (await import('./views/alerts/alerts.tsx')).AlertsView),
   settings: lazyView(async () => (await import('./views/settings/settings.tsx')).SettingsView),
+  help: lazyView(async () => (await import('./views/help/help.tsx')).HelpView),
   connect: lazyView(async () => (await import('./views/connect/connect.tsx')).ConnectView),
 }
 

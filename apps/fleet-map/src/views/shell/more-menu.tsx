@@ -1,5 +1,6 @@
 import { Icon } from '../../components/icon.tsx'
 import { linkTo, place } from '../../state/url.ts'
+import { helpFor } from '../help/help-list.ts'
 import { AccountPanel } from './account-menu.tsx'
 import { usePopover } from './popover.ts'
 import css from './shell.module.css'
@@ -41,6 +42,10 @@ export function MoreMenu({ onSearch, onRename }: { onSearch: () => void; onRenam
                 {label}
               </a>
             ))}
+            <a href={linkTo('help', { page: helpFor(place.value) })} onClick={close}>
+              <Icon name="help" />
+              Help
+            </a>
           </div>
           <AccountPanel onDone={close} onRename={onRename} />
         </section>

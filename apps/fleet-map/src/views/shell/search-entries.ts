@@ -2,6 +2,7 @@ import { all, get } from '../../api/client.ts'
 import { kindLabel } from '../../components/label-text.ts'
 import { holds, organizations } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
+import { helpPages } from '../help/help-list.ts'
 import { shownSections } from '../settings/sections.ts'
 import type { SearchEntry } from './search-match.ts'
 import { views } from './views.ts'
@@ -34,6 +35,7 @@ export function knownEntries(org: string): SearchEntry[] {
       ...{ kind: 'Settings', label },
       href: linkTo('settings', { section: id }),
     })),
+    ...helpPages.map(([page, title]) => ({ kind: 'Help', label: title, href: linkTo('help', { page }) })),
     ...(organizations.value ?? []).map(({ id, name }) => ({
       ...{ kind: 'Organization', label: name },
       href: linkTo('overview', { org: id }),

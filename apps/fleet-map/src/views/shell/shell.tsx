@@ -6,6 +6,7 @@ import { Loading } from '../../components/states.tsx'
 import { alertCounts } from '../../state/alert-counts.ts'
 import { organizationId, organizations } from '../../state/session.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
+import { helpFor } from '../help/help-list.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { FirstRouter } from './first-router.tsx'
 import { MoreMenu } from './more-menu.tsx'
@@ -45,6 +46,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
           </a>
         ))}
         <span class={css.spacer} />
+        <a
+          class={css.offPhone}
+          href={linkTo('help', { page: helpFor(place.value) })}
+          aria-current={place.value.view === 'help' ? 'page' : undefined}
+        >
+          <Icon name="help" />
+          Help
+        </a>
         <AccountMenu onRename={rename} />
         <MoreMenu onSearch={search} onRename={rename} />
       </nav>
