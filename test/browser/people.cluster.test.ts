@@ -438,6 +438,13 @@ test('asks for the organization instead of choosing one, and keeps the choice in
   expect(page.url()).toContain(`org=${north}`)
   await page.getByRole('link', { name: 'Jobs', exact: true }).click()
   await page.getByText('No jobs yet').waitFor()
+
+  // An organization that is created meanwhile is in the list when its reader comes back to the page.
+  await newOrganization('West line')
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+  await page.getByRole('button', { name: 'Account: North line' }).click()
+  await page.getByRole('region', { name: 'Account' }).getByRole('button', { name: 'West line' }).click()
+  await page.getByText('No jobs yet').waitFor()
 })
 
 test('finds a device, a group and a setting with the keyboard alone', async () => {

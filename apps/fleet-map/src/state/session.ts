@@ -52,6 +52,9 @@ export const canReadFleet = canRead('fleet:read')
 export const canReadTelemetry = canRead('telemetry:read')
 
 const retryMs = 5_000
+const refreshMs = 60_000
+/** A platform administrator of many organizations reads them less often. */
+const organizationsOnAPage = 100
 
 effect(() => {
   // The page stays as it is until its reader has signed in again.
@@ -86,9 +89,14 @@ effect(() => {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
   const read = async () => {
+    clearTimeout(timer)
     try {
       const list = await all('/orgs')
-      if (!isStopped) organizations.value = list
+      if (isStopped) return
+      if (hasNew(list)) await refreshCaller()
+      // The same list must not render every view again.
+      if (JSON.stringify(list) !== JSON.stringify(organizations.peek())) organizations.value = list
+      timer = setTimeout(read, refreshMs * Math.ceil((list.length + 1) / organizationsOnAPage))
     } catch (error) {
       if (isStopped) return
       const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429
@@ -98,8 +106,25 @@ effect(() => {
     }
   }
   void read()
+  // Who comes back to the page may have been given access meanwhile.
+  const readIfVisible = () => void (document.hidden ? undefined : read())
+  document.addEventListener('visibilitychange', readIfVisible)
   return () => {
     isStopped = true
     clearTimeout(timer)
+    document.removeEventListener('visibilitychange', readIfVisible)
   }
 })
+
+/** Whether a list has organizations that the page does not know yet. False for the first list. */
+const hasNew = (list: readonly Organization[]): boolean => {
+  const known = organizations.peek()
+  return known !== undefined && list.some(({ id }) => !known.some((one) => one.id === id))
+}
+
+/** Reads what the caller may do in its organizations again. */
+async function refreshCaller(): Promise<void> {
+  const found = await get('/auth/me')
+  if (sessionCaller.peek()) sessionCaller.value = found
+  else caller.value = found
+}
