@@ -255,6 +255,57 @@ test('plays a trip of a device on the map', async () => {
   const start = parameters(page).get('t')
   await expect.poll(() => parameters(page).get('t')).not.toBe(start)
   expect(parameters(page).has('play')).toBe(false)
+
+  // The map follows, and the panel shows the values and the town of the moment.
+  expect(parameters(page).get('follow')).toBe('1')
+  const panel = page.getByRole('complementary', { name: `Device ${truck?.name}` })
+  await panel.getByRole('heading', { name: /^Signal at / }).waitFor()
+  const pause = page.getByRole('button', { name: 'Pause' })
+  if (await pause.isVisible()) await pause.click()
+  const position = panel.locator('dt', { hasText: /^Position$/ }).locator('+ dd')
+  await expect.poll(() => position.textContent()).toMatch(/^(\d+ km .* of|in) .* earlier$/)
+  expect(await panel.getByRole('heading', { name: 'Health' }).count()).toBe(0)
+
+  const follow = page.getByRole('button', { name: 'Follow' })
+  expect(await follow.getAttribute('aria-pressed')).toBe('true')
+  const map = page.getByRole('region', { name: /^Map,/ })
+  await map.focus()
+  for (let presses = 0; presses < 12; presses++) await map.press('ArrowUp')
+  await expect.poll(() => follow.getAttribute('aria-pressed')).toBe('false')
+})
+
+test('names a device on the map below the pointer', async () => {
+  const van = await registerVan(product(), 'Named van')
+  await van.reportAt([30, -20])
+  const { page } = await read(`#/map?org=${van.organizationId}&lon=30&lat=-20&z=10&metric=off`, { key: van.key })
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  const { x, y } = await pixelOf(page, { lon: 30, lat: -20 })
+  const tooltip = page.locator('.map-tooltip')
+  await expect
+    .poll(async () => {
+      await page.mouse.move(x + 40, y)
+      await page.mouse.move(x, y)
+      return tooltip.textContent()
+    })
+    .toMatch(/^Named van/)
+  await page.mouse.move(x + 60, y)
+  await tooltip.waitFor({ state: 'hidden' })
+})
+
+test('a range in the past shows where the devices were then', async () => {
+  const van = await registerVan(product(), 'Past van')
+  const hourMs = 60 * minute
+  await van.report([
+    { kind: 'location', ts: Date.now() - 3 * hourMs, lat: -20, lon: 30, fix: '3d', accuracyM: 5 },
+    { kind: 'location', ts: Date.now() - 1_000, lat: -30, lon: 40, fix: '3d', accuracyM: 5 },
+  ])
+  const iso = (hoursAgo: number) => new Date(Date.now() - hoursAgo * hourMs).toISOString()
+  const at = (lon: number, lat: number) =>
+    `#/map?org=${van.organizationId}&lon=${lon}&lat=${lat}&z=10&metric=off&from=${iso(4)}&to=${iso(2)}`
+  const { page } = await read(at(30, -20), { key: van.key })
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  await page.goto(`${product().url}/${at(40, -30)}`)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 0 devices in view')
 })
 
 /** Clicks the newest position of a device on the map. Returns true once the device is selected. */

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { ApiError, isPassing } from '../api/client.ts'
+import type { ApiError } from '../api/client.ts'
+import { type Outcome, type Read, readAgain } from './read-again.ts'
 
 export type Resource<Value> = {
   value: Value | undefined
@@ -8,7 +9,11 @@ export type Resource<Value> = {
   reload: () => void
 }
 
-const retryMs = 5_000
+type ResourceOptions = {
+  everyMs?: number
+  /** Whether components with the same key share one value. They must read the same. */
+  isShared?: boolean
+}
 
 /**
  * Reads a value whenever `key` changes, and again every `everyMs` (six times less often while the page is hidden). Keeps
@@ -16,40 +21,25 @@ const retryMs = 5_000
  */
 export function useResource<Value>(
   key: string,
-  read: (signal: AbortSignal) => Promise<Value>,
-  { everyMs = 0 }: { everyMs?: number } = {},
+  read: Read<Value>,
+  { everyMs = 0, isShared = false }: ResourceOptions = {},
 ): Resource<Value> {
   const [state, setState] = useState<{ key: string; value?: Value; error?: ApiError }>({ key: '' })
   const [round, setRound] = useState(0)
 
   // `key` names everything that `read` depends on, so a new closure alone starts no read.
   useEffect(() => {
-    const abort = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let isKnown = false
-    const once = async () => {
-      let nextMs = everyMs
-      try {
-        const value = await read(abort.signal)
-        isKnown = true
-        if (!abort.signal.aborted) setState({ key, value })
-      } catch (error) {
-        if (abort.signal.aborted) return
-        const refusal = error instanceof ApiError ? error : new ApiError(0, 'error', String(error))
-        setState((before) => (before.key === key ? { ...before, error: refusal } : { key, error: refusal }))
-        // An empty part of the page is filled as soon as possible; an old value can wait for its turn.
-        if (isPassing(refusal)) nextMs = Math.max(isKnown ? everyMs : 0, retryMs, (refusal.retryAfterS ?? 0) * 1_000)
-      }
-      if (nextMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? nextMs * 6 : nextMs)
+    const onOutcome = (outcome: Outcome<Value>) => {
+      if ('value' in outcome) setState({ key, value: outcome.value })
+      else setState((before) => (before.key === key ? { ...before, error: outcome.error } : { key, ...outcome }))
     }
-    void once()
-    return () => {
-      abort.abort()
-      clearTimeout(timer)
-    }
+    return isShared ? joinShared(key, read, everyMs, onOutcome) : readAgain(read, everyMs, onOutcome)
   }, [key, round, everyMs])
 
-  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const reload = useCallback(() => {
+    if (isShared) sharedReads.get(key)?.restart()
+    else setRound((before) => before + 1)
+  }, [isShared ? key : ''])
   const current = state.key === key ? state : { key }
   return {
     value: 'value' in current ? current.value : undefined,
@@ -57,4 +47,54 @@ export function useResource<Value>(
     loading: state.key !== key,
     reload,
   }
+}
+
+type Listener = (outcome: Outcome<unknown>) => void
+type SharedRead = {
+  listeners: Set<Listener>
+  last: Outcome<unknown> | undefined
+  restart: () => void
+  stop: () => void
+}
+
+const sharedReads = new Map<string, SharedRead>()
+
+/** Gives the listener what others with this key read, or begins to read. Returns a function that leaves; the last one ends the reads. */
+function joinShared<Value>(
+  key: string,
+  read: Read<Value>,
+  everyMs: number,
+  onOutcome: (outcome: Outcome<Value>) => void,
+): () => void {
+  const shared = sharedReads.get(key) ?? openShared(key, read, everyMs)
+  // All who share a key read the same.
+  const listener = onOutcome as Listener
+  shared.listeners.add(listener)
+  if (shared.last) listener(shared.last)
+  return () => {
+    shared.listeners.delete(listener)
+    if (shared.listeners.size > 0) return
+    shared.stop()
+    sharedReads.delete(key)
+  }
+}
+
+function openShared<Value>(key: string, read: Read<Value>, everyMs: number): SharedRead {
+  const start = () =>
+    readAgain(read, everyMs, (outcome) => {
+      shared.last = outcome
+      for (const listener of [...shared.listeners]) listener(outcome)
+    })
+  const shared: SharedRead = {
+    listeners: new Set(),
+    last: undefined,
+    restart: () => {
+      stop()
+      stop = start()
+    },
+    stop: () => stop(),
+  }
+  let stop = start()
+  sharedReads.set(key, shared)
+  return shared
 }

@@ -18,7 +18,7 @@ export type TileItem = {
   quality: Quality | null
   /** How many devices have each quality class, worst first, then how many have none known. */
   byQuality: readonly number[]
-  device: { deviceId: string; status: string; motion: DeviceShape; headingDeg: number } | null
+  device: { deviceId: string; name: string; status: string; motion: DeviceShape; headingDeg: number } | null
 }
 
 /** From this zoom on, each device is drawn. */
@@ -39,7 +39,7 @@ export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
   const items = Array.from({ length: layer.length }, (_, index): TileItem => {
     const feature = layer.feature(index)
     const [point] = feature.loadGeometry()[0] ?? []
-    const { count, worstQuality, quality, deviceId, status, motion, headingDeg } = feature.properties
+    const { count, worstQuality, quality, deviceId, name, status, motion, headingDeg } = feature.properties
     const lon = unprojectX((tile.x + ((point?.x ?? 0) + 0.5) / feature.extent) * tilePx, tile.z)
     const lat = unprojectY((tile.y + ((point?.y ?? 0) + 0.5) / feature.extent) * tilePx, tile.z)
     return {
@@ -54,6 +54,7 @@ export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
           ? null
           : {
               deviceId: String(deviceId),
+              name: String(name ?? ''),
               status: String(status),
               motion: motionOf(motion),
               headingDeg: Number(headingDeg ?? 0),

@@ -48,9 +48,9 @@ async function answerExtent(cluster: DrawnCluster): Promise<void> {
 
 function deviceFeature({ lon, lat, device, quality }: TileItem): Feature<Point>[] {
   if (!device) return []
-  const { deviceId, status, motion, headingDeg } = device
+  const { deviceId, name, status, motion, headingDeg } = device
   const properties = {
-    id: deviceId,
+    ...{ id: deviceId, name, quality },
     icon: iconName(motion, quality),
     heading: motion === 'moving' ? headingDeg : 0,
     faded: motion === 'silent',

@@ -22,7 +22,7 @@ export function deviceFeature(device: FleetDevice, selected: boolean, nowMs: num
   const shape = shapeOf(device, nowMs)
   const quality = device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null)
   return point(device.location?.lon ?? 0, device.location?.lat ?? 0, {
-    id: device.deviceId,
+    ...{ id: device.deviceId, name: device.name, quality },
     icon: iconName(shape, quality),
     heading: shape === 'moving' ? (device.location?.headingDeg ?? 0) : 0,
     faded: shape === 'silent',

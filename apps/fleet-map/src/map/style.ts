@@ -39,6 +39,9 @@ const ringSize = byCount(1 / ringRadiusPx)
 const placeNamesFromZoom = 6
 const placeDotsToZoom = 11
 
+/** Below, devices are too close to each other for their names. */
+const deviceNamesFromZoom = 9
+
 /** The layers in which a click chooses a place. */
 export const placeLayers = ['places', 'place-dots', 'place-names']
 
@@ -327,6 +330,23 @@ export function mapStyle(
         'icon-ignore-placement': true,
       },
       paint: { 'icon-opacity': ['case', ['get', 'faded'], 0.62, 1] },
+    },
+    {
+      // Where names would overlap, the map shows fewer of them; a tooltip has the others.
+      id: 'device-names',
+      type: 'symbol',
+      source: 'devices',
+      minzoom: deviceNamesFromZoom,
+      layout: {
+        'text-field': ['get', 'name'],
+        'text-font': font,
+        'text-size': 11.5,
+        'text-max-width': 12,
+        'text-variable-anchor': ['top', 'bottom', 'left', 'right'],
+        'text-radial-offset': 1.1,
+        'symbol-sort-key': ['case', ['get', 'selected'], 0, 1],
+      },
+      paint: { 'text-color': theme.text, 'text-halo-color': theme.surface, 'text-halo-width': 1.6 },
     },
     {
       id: 'device-status',

@@ -9,6 +9,7 @@ import { routeFeatures, trailFeatures } from './line-features.ts'
 import { listenForClicks } from './map-clicks.ts'
 import { openMapDevices } from './map-devices.ts'
 import { openMapSources } from './map-sources.ts'
+import { openTooltip } from './map-tooltip.ts'
 import { openMap, shownBounds } from './open-map.ts'
 import { countries } from './outlines.ts'
 import { lowestLayerAboveAreas, mapStyle, readTheme } from './style.ts'
@@ -50,6 +51,7 @@ export function createWebglSurface(
   })
   reportMoves(map, events)
   describeTownsInView(map)
+  openTooltip(map, ['devices', 'clusters'])
 
   return {
     setDevices: devices.set,

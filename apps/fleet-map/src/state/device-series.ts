@@ -5,8 +5,8 @@ import { telemetryPath } from './history.ts'
 /** Lines over the same times, as a chart shows them. */
 export type Lines = { times: number[]; series: ChartSeries[] }
 
-/** A field whose mean is drawn. */
-export type DrawnField = { field: string; unit: string; digits?: number }
+/** A field whose mean is drawn, with the name of its line if it is the only one. */
+export type DrawnField = { field: string; label: string; unit: string; digits?: number }
 
 type StepsOf = { kind: 'cellular' | 'connection' | 'system'; modem: string | null; minutes: number }
 
@@ -15,7 +15,7 @@ const steps = 288
 const shortestStepS = 60
 
 /** The length of the steps of a chart over so many minutes. */
-const stepSecondsOf = (minutes: number): number => Math.max(shortestStepS, Math.ceil((minutes * 60) / steps))
+export const stepSecondsOf = (minutes: number): number => Math.max(shortestStepS, Math.ceil((minutes * 60) / steps))
 
 /** The mean of each field in each step of the last minutes, by the start of the step in milliseconds. */
 async function readSteps(deviceId: string, { kind, modem, minutes }: StepsOf, signal: AbortSignal) {
@@ -28,44 +28,48 @@ async function readSteps(deviceId: string, { kind, modem, minutes }: StepsOf, si
 
 const colors = ['var(--accent)', 'var(--warn)', 'var(--ok)', 'var(--bad)']
 
-/**
- * One line for each modem. `modems`: their names; null for a router that does not name its modem. A step without samples is a gap.
- */
-export async function readLines(
+/** The means of each modem in each step. */
+export type Means = { modem: string | null; steps: ReadonlyMap<number, Record<string, { mean: number }>> }[]
+
+/** Reads the means of one kind. `modems`: their names; null for a router that does not name its modem. */
+export const readMeans = (
   deviceId: string,
   { kind, modems, minutes }: { kind: StepsOf['kind']; modems: readonly (string | null)[]; minutes: number },
-  { field, unit, digits = 0 }: DrawnField,
-  label: string,
   signal: AbortSignal,
-): Promise<Lines> {
-  const known = await Promise.all(modems.map((modem) => readSteps(deviceId, { kind, modem, minutes }, signal)))
-  const present = known.flatMap((means) => [...means].flatMap(([at, fields]) => (fields[field] ? [at] : [])))
+): Promise<Means> =>
+  Promise.all(
+    modems.map(async (modem) => ({ modem, steps: await readSteps(deviceId, { kind, modem, minutes }, signal) })),
+  )
+
+/** Whether any step has the field. */
+export const hasField = (means: Means, field: string): boolean =>
+  means.some(({ steps }) => [...steps.values()].some((fields) => field in fields))
+
+/** One line for each modem. A step without samples is a gap. */
+export function linesOf(means: Means, minutes: number, { field, label, unit, digits = 0 }: DrawnField): Lines {
+  const present = means.flatMap(({ steps: of }) => [...of].flatMap(([at, fields]) => (fields[field] ? [at] : [])))
   const [first, last] = [Math.min(...present), Math.max(...present)]
   const stepMs = stepSecondsOf(minutes) * 1_000
   const count = present.length === 0 ? 0 : Math.round((last - first) / stepMs) + 1
   const times = Array.from({ length: count }, (_, index) => first + index * stepMs)
-  const series = known.map((means, index) => ({
-    ...{ label: modems[index] ?? label, unit, digits, color: colors[index % colors.length] ?? 'var(--accent)' },
-    values: times.map((at) => means.get(at)?.[field]?.mean ?? null),
+  const series = means.map(({ modem, steps: of }, index) => ({
+    ...{ label: modem ?? label, unit, digits, color: colors[index % colors.length] ?? 'var(--accent)' },
+    values: times.map((at) => of.get(at)?.[field]?.mean ?? null),
   }))
   return { times, series }
 }
 
 /** The dwells of a device and its times without service, as bands behind its charts. */
-export async function readBands(deviceId: string, minutes: number, signal: AbortSignal): Promise<ChartBand[]> {
-  const query = { sinceMinutes: minutes }
-  const [dwells, outages] = await Promise.all([
-    get('/fleet/dwells', { signal, query: { ...query, deviceId, limit: 200 } }),
-    get(telemetryPath(deviceId, 'outages'), { signal, query }),
-  ])
-  return [
-    ...dwells.items.map(({ arrivedAt, departedAt }) => ({
-      ...{ fromMs: Date.parse(arrivedAt), toMs: departedAt === null ? Date.now() : Date.parse(departedAt) },
-      color: 'var(--text-faint)',
-    })),
-    ...outages.items.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to), color: 'var(--bad)' })),
-  ]
-}
+export const bandsOf = (
+  dwells: readonly { arrivedAt: string; departedAt: string | null }[],
+  outages: readonly { from: string; to: string }[],
+): ChartBand[] => [
+  ...dwells.map(({ arrivedAt, departedAt }) => ({
+    ...{ fromMs: Date.parse(arrivedAt), toMs: departedAt === null ? Date.now() : Date.parse(departedAt) },
+    color: 'var(--text-faint)',
+  })),
+  ...outages.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to), color: 'var(--bad)' })),
+]
 
 const dayMs = 86_400_000
 

@@ -1,5 +1,6 @@
 import { get, getPage } from '../api/client.ts'
 import type { LatestTelemetry } from '../api/schemas.ts'
+import type { HistoryRow } from './history-row.ts'
 
 /** A time range in the past. */
 export type TimeRange = { fromMs: number; toMs: number }
@@ -7,12 +8,14 @@ export type TimeRange = { fromMs: number; toMs: number }
 /** The time to read: the last minutes, or a range in the past. */
 export type TimeSpan = { sinceMinutes: number; range: TimeRange | null }
 
-/** A row of telemetry history. Its fields depend on its kind. */
-export type HistoryRow = {
-  ts: string
-  kind: 'connection' | 'cellular' | 'system' | 'location'
-  [field: string]: unknown
-}
+/** A time range as requests send it. */
+export const rangeQuery = ({ fromMs, toMs }: TimeRange) => ({
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs).toISOString(),
+})
+
+/** The time to read as requests send it. */
+export const spanQuery = ({ sinceMinutes, range }: TimeSpan) => (range ? rangeQuery(range) : { sinceMinutes })
 
 // The service writes its router model segment into the document.
 const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
@@ -34,9 +37,7 @@ export async function readHistory(
   signal: AbortSignal,
 ): Promise<HistoryRow[]> {
   const path = telemetryPath(deviceId, 'history')
-  const time = range
-    ? { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() }
-    : { sinceMinutes }
+  const time = spanQuery({ sinceMinutes, range })
   const rows: HistoryRow[] = []
   let cursor: string | null = null
   do {
@@ -46,6 +47,3 @@ export async function readHistory(
   } while (cursor !== null && rows.length < 20_000)
   return rows.reverse()
 }
-
-export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
-export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)

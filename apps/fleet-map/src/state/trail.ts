@@ -2,9 +2,12 @@ import type { Quality } from '../api/schemas.ts'
 import type { ChartMark } from '../components/chart.tsx'
 import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
-import { type HistoryRow, numberOf, readHistory, type TimeSpan, textOf } from './history.ts'
+import { readHistory, type TimeSpan } from './history.ts'
+import { type HistoryRow, numberOf, silenceMs, textOf } from './history-row.ts'
 
 export type RadioHistory = {
+  /** The signal measurements, oldest first. */
+  rows: readonly HistoryRow[]
   /** Milliseconds, ascending. Every silence has one extra entry with null values, which charts show as a gap. */
   times: number[]
   rsrpDbm: (number | null)[]
@@ -31,14 +34,12 @@ export const ofModem = ({ cellular, fixes }: SignalTrack, modem: string | null):
   fixes,
 })
 
-/** A longer time without reports is a gap in the charts. */
-export const silenceMs = 5 * 60_000
-
 const qualityOf = (row: HistoryRow): Quality | null => qualities.find((quality) => quality === row.quality) ?? null
 
 /** Converts a device's history for the charts and for the trail on the map. */
 export function radioHistory({ cellular, fixes }: SignalTrack): RadioHistory {
   const out: RadioHistory = {
+    rows: cellular,
     times: [],
     rsrpDbm: [],
     nrRsrpDbm: [],

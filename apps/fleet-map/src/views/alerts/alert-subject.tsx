@@ -1,5 +1,5 @@
 import type { Alert } from '../../api/schemas.ts'
-import { textOf } from '../../state/history.ts'
+import { textOf } from '../../state/history-row.ts'
 import { linkTo } from '../../state/url.ts'
 
 /** The name of the device or webhook that an alert is about; null for a device that belongs to another organization now. */

@@ -2,7 +2,7 @@ import { nearText } from '#client/near'
 import type { Alert, AlertState, Condition, JobStatus } from '../../api/schemas.ts'
 import { count, duration, measured, moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/label-text.ts'
-import { numberOf, textOf } from '../../state/history.ts'
+import { numberOf, textOf } from '../../state/history-row.ts'
 import { linkTo } from '../../state/url.ts'
 
 export type AlertKind = Condition['kind']

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { all, dryRun, patch, post } from '../../api/client.ts'
 import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { Icon } from '../../components/icon.tsx'
+import { ActionMenu } from '../../components/menu.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { PlannedBatch } from '../jobs/planned-batch.tsx'
@@ -104,18 +104,16 @@ export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
   return (
     <section>
       <div class="toolbar">
-        <button type="button" class="button" onClick={onReboot} disabled={disabled}>
-          <Icon name="reboot" size={16} /> Reboot
-        </button>
-        <button type="button" class="button" onClick={onApply} disabled={disabled}>
-          Apply profile
-        </button>
-        <button type="button" class="button" onClick={() => setAsks(true)}>
-          {disabled ? 'Enable' : 'Disable'}
-        </button>
-        <a class="button" href={linkTo('device', { id: device.id })}>
+        <a class="button primary" href={linkTo('device', { id: device.id })}>
           Details
         </a>
+        <ActionMenu
+          actions={[
+            { label: 'Reboot', onChoose: onReboot, disabled },
+            { label: 'Apply profile', onChoose: onApply, disabled },
+            { label: disabled ? 'Enable' : 'Disable', onChoose: () => setAsks(true), danger: !disabled },
+          ]}
+        />
       </div>
       {asks ? (
         <ConfirmDisable

@@ -1,16 +1,38 @@
 import { useMemo } from 'preact/hooks'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, type ChartBand } from '../../components/chart.tsx'
 import { dataSize } from '../../components/format.ts'
 import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { type Lines, readBands, readLines, readUsedDays, type UsedDay } from '../../state/device-series.ts'
+import { useDwells, useOutages } from '../../state/device-past.ts'
+import {
+  bandsOf,
+  type DrawnField,
+  hasField,
+  linesOf,
+  type Means,
+  readMeans,
+  readUsedDays,
+  stepSecondsOf,
+  type UsedDay,
+} from '../../state/device-series.ts'
 import { place, setParams } from '../../state/url.ts'
+import css from './device.module.css'
 
 const ranges = { '60': 'Last hour', '360': 'Last 6 hours', '1440': 'Last 24 hours', '10080': 'Last 7 days' }
 const defaultRange = '1440'
 const days = 7
-const refreshMs = 60_000
+const mostRefreshMs = 600_000
+const noModem = [null]
+const drawn = {
+  signal: { title: 'Signal (RSRP)', field: { field: 'rsrpDbm', label: 'RSRP', unit: 'dBm' } },
+  latency: { title: 'Latency', field: { field: 'latencyMs', label: 'Latency', unit: 'ms' } },
+  temperature: { title: 'Temperature', field: { field: 'temperatureC', label: 'Temperature', unit: '°C' } },
+  voltage: {
+    title: 'Supply voltage',
+    field: { field: 'inputVoltageV', label: 'Supply voltage', unit: 'V', digits: 1 },
+  },
+} satisfies Record<string, { title: string; field: DrawnField }>
 /** Each day is a request of its own. */
 const daysRefreshMs = 600_000
 
@@ -26,52 +48,33 @@ type DeviceChartsProps = {
 export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) {
   const { range = defaultRange } = place.value.params
   const minutes = Number(range in ranges ? range : defaultRange)
-  const key = (what: string) => JSON.stringify([what, deviceId, modems, minutes])
-  const every = { everyMs: refreshMs }
-  const system = { kind: 'system' as const, modems: [null], minutes }
-  const rsrp = useResource(
-    key('rsrp'),
-    (signal) =>
-      readLines(deviceId, { kind: 'cellular', modems, minutes }, { field: 'rsrpDbm', unit: 'dBm' }, 'RSRP', signal),
-    every,
-  )
-  const latency = useResource(
-    key('latency'),
-    (signal) =>
-      readLines(
-        deviceId,
-        { kind: 'connection', modems, minutes },
-        { field: 'latencyMs', unit: 'ms' },
-        'Latency',
-        signal,
-      ),
-    every,
-  )
-  const temperature = useResource(
-    key('temperature'),
-    (signal) => readLines(deviceId, system, { field: 'temperatureC', unit: '°C' }, 'Temperature', signal),
-    every,
-  )
-  const voltage = useResource(
-    key('voltage'),
-    (signal) => readLines(deviceId, system, { field: 'inputVoltageV', unit: 'V', digits: 1 }, 'Supply voltage', signal),
-    every,
-  )
-  const bands = useResource(
-    key(`bands ${mayFleet}`),
-    async (signal) => (mayFleet ? readBands(deviceId, minutes, signal) : []),
-    every,
-  )
+  // A chart changes once in each of its steps.
+  const everyMs = Math.min(mostRefreshMs, stepSecondsOf(minutes) * 1_000)
+  const useMeans = (kind: 'cellular' | 'connection' | 'system', of: readonly (string | null)[]) =>
+    useResource(
+      JSON.stringify(['means', kind, deviceId, of, minutes]),
+      (signal) => readMeans(deviceId, { kind, modems: of, minutes }, signal),
+      { everyMs },
+    )
+  const [cellular, connection, system] = [
+    useMeans('cellular', modems),
+    useMeans('connection', modems),
+    useMeans('system', noModem),
+  ]
+  const span = { sinceMinutes: minutes, range: null }
+  const dwells = useDwells(deviceId, span, mayFleet)
+  const outages = useOutages(deviceId, span, { modem: null, mayRead: true })
+  const bands = useMemo(() => bandsOf(dwells.value ?? [], outages.value ?? []), [dwells.value, outages.value])
   const used = useResource(`used days ${deviceId}`, (signal) => readUsedDays(deviceId, days, signal), {
     everyMs: daysRefreshMs,
   })
-  const shown: [title: string, lines: Resource<Lines>][] = [
-    ['Signal (RSRP)', rsrp],
-    ['Latency', latency],
-    ['Temperature', temperature],
-    ['Supply voltage', voltage],
+  const shown = [
+    { ...drawn.signal, means: cellular },
+    { ...drawn.latency, means: connection },
+    { ...drawn.temperature, means: system },
+    { ...drawn.voltage, means: system },
   ]
-  const isEmpty = shown.every(([, { value }]) => value?.times.length === 0)
+  const isEmpty = shown.every(({ means, field }) => means.value && !hasField(means.value, field.field))
   return (
     <section class="card panel" aria-label="History">
       <div class="toolbar">
@@ -89,33 +92,53 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
           ))}
         </select>
       </div>
-      {shown.map(([title, lines]) => (
-        <DrawnLines key={title} title={title} lines={lines} bands={bands.value} />
+      {shown.map((chart) => (
+        <DrawnLines key={chart.title} {...chart} minutes={minutes} bands={bands} />
       ))}
       {isEmpty ? <p class="label">No reports in this time range.</p> : null}
-      {bands.value && bands.value.length > 0 && !isEmpty ? (
-        <p class="label">Grey: the device stood still. Red: without service.</p>
-      ) : null}
+      {bands.length > 0 && !isEmpty ? <p class="label">Grey: the device stood still. Red: without service.</p> : null}
       {used.value?.some(({ rxBytes, txBytes }) => rxBytes !== null || txBytes !== null) ? (
-        <Table caption="Data use by day" columns={dayColumns} rows={used.value} keyOf={({ day }) => day} />
+        <Table caption="Data use by day" columns={dayColumns(used.value)} rows={used.value} keyOf={({ day }) => day} />
       ) : null}
     </section>
   )
 }
 
-type Bands = Parameters<typeof Chart>[0]['bands']
-
-function DrawnLines({ title, lines, bands }: { title: string; lines: Resource<Lines>; bands: Bands }) {
-  const { value } = lines
-  const within = useMemo(() => bands ?? [], [bands])
-  if (lines.error && !value) return <Failure error={lines.error} retry={lines.reload} />
-  if (!value) return <Loading rows={3} label={`Loading: ${title}`} />
-  if (value.times.length === 0) return null
-  return <Chart title={title} times={value.times} series={value.series} bands={within} />
+type DrawnLinesProps = {
+  title: string
+  field: DrawnField
+  means: Resource<Means>
+  minutes: number
+  bands: ChartBand[]
 }
 
-const dayColumns: Column<UsedDay>[] = [
-  { title: 'Data use by day (UTC)', cell: ({ day }) => day },
-  { title: 'Received', kind: 'number', cell: ({ rxBytes }) => dataSize(rxBytes) },
-  { title: 'Sent', kind: 'number', cell: ({ txBytes }) => dataSize(txBytes) },
-]
+function DrawnLines({ title, field, means: { value, error, reload }, minutes, bands }: DrawnLinesProps) {
+  const lines = useMemo(() => (value ? linesOf(value, minutes, field) : undefined), [value, minutes, field])
+  if (error && !value) return <Failure error={error} retry={reload} />
+  if (!lines) return <Loading rows={3} label={`Loading: ${title}`} />
+  if (lines.times.length === 0) return null
+  return <Chart title={title} times={lines.times} series={lines.series} bands={bands} />
+}
+
+const bytesOf = ({ rxBytes, txBytes }: UsedDay): number => (rxBytes ?? 0) + (txBytes ?? 0)
+
+const dayColumns = (days: readonly UsedDay[]): Column<UsedDay>[] => {
+  const most = Math.max(1, ...days.map(bytesOf))
+  const share = (bytes: number | null) => `${((bytes ?? 0) / most) * 100}%`
+  return [
+    { title: 'Data use by day (UTC)', cell: ({ day }) => day },
+    {
+      title: 'Chart',
+      heading: <span class="visually-hidden">Chart</span>,
+      cell: ({ rxBytes, txBytes }) => (
+        <div class={`bar ${css.use}`} aria-hidden="true">
+          <span style={{ width: share(rxBytes), background: 'var(--accent)' }} />
+          <span style={{ width: share(txBytes), background: 'var(--warn)' }} />
+        </div>
+      ),
+      optional: true,
+    },
+    { title: 'Received', kind: 'number', cell: ({ rxBytes }) => dataSize(rxBytes) },
+    { title: 'Sent', kind: 'number', cell: ({ txBytes }) => dataSize(txBytes) },
+  ]
+}

@@ -1,8 +1,11 @@
 import { useEffect } from 'preact/hooks'
+import { get } from '../../api/client.ts'
 import type { Device, DeviceEvent } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { MoreButton, usePages } from '../../components/pages.tsx'
+import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
+import { holds } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
 import css from './device.module.css'
 import { causeText, type EventKind, eventText, kindLooks } from './event-text.ts'
@@ -15,6 +18,7 @@ const quietKinds = kinds.filter((kind) => kind !== 'handover' && kind !== 'repor
 export function DeviceEvents({ device, round }: { device: Device; round: number }) {
   const chosen = kinds.filter((kind) => place.value.params.kinds?.split(',').includes(kind))
   const list = usePages(`/devices/${device.id}/events`, { kind: chosen.length > 0 ? chosen : quietKinds, limit: 50 })
+  const handovers = useHandovers(device)
   useEffect(() => list.reload(), [round, device.status])
   const toggle = (kind: EventKind) => {
     const next = chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind]
@@ -35,7 +39,7 @@ export function DeviceEvents({ device, round }: { device: Device; round: number 
           aria-pressed={chosen.length === 0}
           onClick={() => setParams({ kinds: null })}
         >
-          All
+          Main events
         </button>
         {kinds.map((kind) => (
           <button
@@ -47,6 +51,7 @@ export function DeviceEvents({ device, round }: { device: Device; round: number 
           >
             <span class="swatch" style={{ background: kindLooks[kind].color }} />
             {kindLooks[kind].label}
+            {kind === 'handover' && handovers ? <span class={css.count}>{handovers} in 24 h</span> : null}
           </button>
         ))}
       </fieldset>
@@ -65,6 +70,22 @@ export function DeviceEvents({ device, round }: { device: Device; round: number 
       <MoreButton more={list.more} />
     </section>
   )
+}
+
+const dayMs = 86_400_000
+const mostCounted = 200
+
+/** The number of handovers in the last day, as a text; undefined while it is unknown or there are none. */
+function useHandovers({ id, organizationId }: Device): string | undefined {
+  const mayRead = holds(organizationId, 'telemetry:read')
+  const { value } = useResource(`handovers ${id} ${mayRead}`, async (signal) => {
+    if (!mayRead) return 0
+    const query = { kind: ['handover' as const], limit: mostCounted }
+    const { items } = await get(`/devices/${id}/events`, { signal, query })
+    return items.filter(({ at }) => Date.now() - Date.parse(at) < dayMs).length
+  })
+  if (!value) return undefined
+  return value === mostCounted ? `${mostCounted} or more` : String(value)
 }
 
 function EventRow({ event }: { event: DeviceEvent }) {

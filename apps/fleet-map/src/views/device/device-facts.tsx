@@ -3,9 +3,11 @@ import { get } from '../../api/client.ts'
 import { ago, duration, measured, moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/label-text.ts'
 import { useResource } from '../../components/resource.ts'
-import { numberOf, type TimeRange, textOf } from '../../state/history.ts'
+import { ShowAll } from '../../components/show-all.tsx'
+import { useDwells } from '../../state/device-past.ts'
+import type { TimeRange } from '../../state/history.ts'
+import { numberOf, textOf } from '../../state/history-row.ts'
 import { linkTo } from '../../state/url.ts'
-import { pastQuery } from '../map/fleet-data.ts'
 
 /** A fact of a list with the class `facts`. */
 export const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
@@ -17,38 +19,41 @@ export const Fact = ({ name, children }: { name: string; children: preact.Compon
 
 type DwellsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
 
+const firstShown = 5
+
 /** Lists where the device stood still, newest first. */
 export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
-  const window = range ? pastQuery({ range }) : { sinceMinutes }
-  const dwells = useResource(`dwells ${deviceId} ${JSON.stringify(window)}`, (signal) =>
-    get('/fleet/dwells', { signal, query: { deviceId, ...window, limit: 10 } }),
-  )
+  const dwells = useDwells(deviceId, { sinceMinutes, range }, true)
   if (dwells.error) return null
-  const items = dwells.value?.items ?? []
+  const items = dwells.value ?? []
   if (items.length === 0) return null
   return (
     <section>
       <h2>Dwells</h2>
-      <ul class="entries">
-        {items.map((dwell) => (
-          <li key={dwell.id}>
-            <strong>{duration(dwell.durationS)}</strong>
-            <span class="label">
-              {dwell.places?.map(({ id, name }, index) => (
-                <span key={id}>
-                  {index === 0 ? ' in ' : ', '}
-                  <a style={{ textDecoration: 'underline' }} href={linkTo('alerts', { tab: 'places', place: id })}>
-                    {name}
-                  </a>
+      <ShowAll items={items} first={firstShown}>
+        {(shown) => (
+          <ul class="entries">
+            {shown.map((dwell) => (
+              <li key={dwell.id}>
+                <strong>{duration(dwell.durationS)}</strong>
+                <span class="label">
+                  {dwell.places?.map(({ id, name }, index) => (
+                    <span key={id}>
+                      {index === 0 ? ' in ' : ', '}
+                      <a style={{ textDecoration: 'underline' }} href={linkTo('alerts', { tab: 'places', place: id })}>
+                        {name}
+                      </a>
+                    </span>
+                  ))}
+                  {!dwell.places && dwell.near ? ` ${nearText(dwell.near)}` : ''} from {moment(dwell.arrivedAt)}
+                  {dwell.departedAt === null ? ', ongoing' : ''}
+                  {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
                 </span>
-              ))}
-              {!dwell.places && dwell.near ? ` ${nearText(dwell.near)}` : ''} from {moment(dwell.arrivedAt)}
-              {dwell.departedAt === null ? ', ongoing' : ''}
-              {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
-            </span>
-          </li>
-        ))}
-      </ul>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ShowAll>
     </section>
   )
 }

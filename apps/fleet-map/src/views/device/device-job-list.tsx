@@ -12,20 +12,22 @@ import { Failure } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { linkTo } from '../../state/url.ts'
 
-const everyMs = 3_000
+/** While a router works on a job, and while jobs only wait. */
+const [runningMs, waitingMs] = [3_000, 15_000]
 
 /** The device's jobs, single ones too, with cancel and retry. `round` changes when a job may have been added. */
 export function DeviceJobList({ device, round }: { device: Device; round: number }) {
   const list = usePages(`/devices/${device.id}/jobs`, { limit: 10 })
   const [cancelling, setCancelling] = useState<Job>()
   const [error, setError] = useState<ApiError>()
-  const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null)
+  const open = list.items.filter(({ finishedAt }) => finishedAt === null)
+  const everyMs = open.length === 0 ? null : open.every(({ heldBecause }) => heldBecause) ? waitingMs : runningMs
   useEffect(() => list.reload(), [round])
   useEffect(() => {
-    if (!hasOpen) return
+    if (everyMs === null) return
     const timer = setInterval(list.reload, everyMs)
     return () => clearInterval(timer)
-  }, [hasOpen])
+  }, [everyMs])
   const retry = async (job: Job) => {
     setError(undefined)
     try {

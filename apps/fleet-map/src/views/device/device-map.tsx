@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { get } from '../../api/client.ts'
 import type { FleetDevice } from '../../api/schemas.ts'
 import { duration } from '../../components/format.ts'
 import { NoMap } from '../../components/no-map.tsx'
@@ -7,6 +6,7 @@ import { FailureNotice } from '../../components/notice.tsx'
 import { useResource } from '../../components/resource.ts'
 import { boundsOf, type Fit } from '../../map/surface.ts'
 import type { LonLat } from '../../route/geometry.ts'
+import { useDwells } from '../../state/device-past.ts'
 import { canDrawMap } from '../../state/map-support.ts'
 import { shownModem } from '../../state/modems.ts'
 import { ofModem, radioHistory, readTrack } from '../../state/trail.ts'
@@ -17,34 +17,23 @@ import css from './device.module.css'
 /** `device`: as the map shows it, with its position. */
 type DeviceMapProps = { device: FleetDevice; location: { lat: number; lon: number } }
 
-const dayMinutes = 1_440
+const day = { sinceMinutes: 1_440, range: null }
 const refreshMs = 60_000
 const paddingPx = { left: 40, top: 40, right: 48, bottom: 40 }
 const nothing: never[] = []
-const noTiles = { devices: null, areas: null }
-const shading = { metric: 'rsrp', bounds: [] } as const
-const ignore = () => {}
 
 /** The map of a device: its trail of the last day by signal, where it stood and for how long, and where it is. */
 export function DeviceMap({ device, location }: DeviceMapProps) {
   const { deviceId } = device
-  const track = useResource(
-    `day ${deviceId}`,
-    (signal) => readTrack(deviceId, { sinceMinutes: dayMinutes, range: null }, signal),
-    { everyMs: refreshMs },
-  )
-  const dwells = useResource(
-    `dwells of the day ${deviceId}`,
-    (signal) => get('/fleet/dwells', { signal, query: { deviceId, sinceMinutes: dayMinutes, limit: 200 } }),
-    { everyMs: refreshMs },
-  )
+  const track = useResource(`day ${deviceId}`, (signal) => readTrack(deviceId, day, signal), { everyMs: refreshMs })
+  const dwells = useDwells(deviceId, day, true)
   const modem = shownModem(device, null)?.modem ?? null
   const trail = useMemo(
     () => (track.value ? radioHistory(ofModem(track.value, modem)).trail : nothing),
     [track.value, modem],
   )
   const stops = useMemo(
-    () => dwells.value?.items.map(({ lat, lon, durationS }) => ({ lat, lon, label: duration(durationS) })) ?? nothing,
+    () => dwells.value?.map(({ lat, lon, durationS }) => ({ lat, lon, label: duration(durationS) })) ?? nothing,
     [dwells.value],
   )
   const devices = useMemo(() => [device], [device])
@@ -60,25 +49,11 @@ export function DeviceMap({ device, location }: DeviceMapProps) {
           start={{ ...location, zoom: 12 }}
           devices={devices}
           selectedId={deviceId}
-          tiles={noTiles}
-          shading={shading}
           trail={trail}
           stops={stops}
-          selectedCell={null}
-          zone={nothing}
-          route={null}
-          drawing={false}
           fit={view.fit}
-          look={null}
-          reveal={null}
           onMove={(_view, _bounds, byReader) => byReader && view.keep()}
           onSelectDevice={(id) => id && goTo('map', { device: id })}
-          onSelectCell={ignore}
-          onSelectPlace={ignore}
-          onSelectCluster={ignore}
-          onPoint={ignore}
-          onFinish={ignore}
-          onReady={ignore}
         />
       </div>
     </>

@@ -1,17 +1,14 @@
-import { useState } from 'preact/hooks'
 import { nearText } from '#client/near'
-import { get } from '../../api/client.ts'
 import { dayAndTime, duration } from '../../components/format.ts'
-import { useResource } from '../../components/resource.ts'
-import { type TimeRange, telemetryPath } from '../../state/history.ts'
+import { ShowAll } from '../../components/show-all.tsx'
+import { useOutages } from '../../state/device-past.ts'
+import type { TimeRange } from '../../state/history.ts'
 import { holdsSomewhere } from '../../state/session.ts'
 import { goTo, place, setParams } from '../../state/url.ts'
-import { pastQuery } from '../map/fleet-data.ts'
 import css from './device.module.css'
 
 const firstShown = 5
 const zoomOnOutage = '13'
-const refreshMs = 30_000
 
 type OutagesProps = {
   deviceId: string
@@ -23,15 +20,8 @@ type OutagesProps = {
 
 /** Lists the times without service, and near which town they began. A click moves the time slider and the map to one. */
 export function Outages({ deviceId, modem = null, sinceMinutes, range = null }: OutagesProps) {
-  const [showsAll, setShowsAll] = useState(false)
   const mayRead = holdsSomewhere('telemetry:read')
-  const query = { ...(range ? pastQuery({ range }) : { sinceMinutes }), modem }
-  const found = useResource(
-    JSON.stringify(['outages', deviceId, query, mayRead]),
-    async (signal) => (mayRead ? get(telemetryPath(deviceId, 'outages'), { signal, query }) : undefined),
-    { everyMs: refreshMs },
-  )
-  const outages = found.value?.items ?? []
+  const outages = useOutages(deviceId, { sinceMinutes, range }, { modem, mayRead }).value ?? []
   if (outages.length === 0) return null
   const totalS = outages.reduce((sum, { durationS }) => sum + durationS, 0)
   const severalModems = new Set(outages.map((outage) => outage.modem)).size > 1
@@ -39,25 +29,24 @@ export function Outages({ deviceId, modem = null, sinceMinutes, range = null }: 
     <section>
       <h2>Without service</h2>
       <p class="label">{severalModems ? 'By modem' : `${duration(totalS)} in this time range`}</p>
-      <ul class={css.outages} aria-label="Times without service">
-        {(showsAll ? outages : outages.slice(0, firstShown)).map((outage) => (
-          <li key={`${outage.modem} ${outage.from}`}>
-            <button type="button" class="button quiet small" onClick={() => showOnMap(deviceId, outage)}>
-              <span>
-                {dayAndTime(Date.parse(outage.from))}
-                {severalModems && outage.modem ? `, ${outage.modem}` : ''}
-                {outage.near ? <span class="label"> {nearText(outage.near)}</span> : null}
-              </span>
-              <span>{duration(outage.durationS)}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      {outages.length > firstShown && !showsAll ? (
-        <button type="button" class="button quiet small" onClick={() => setShowsAll(true)}>
-          Show all {outages.length}
-        </button>
-      ) : null}
+      <ShowAll items={outages} first={firstShown}>
+        {(shown) => (
+          <ul class={css.outages} aria-label="Times without service">
+            {shown.map((outage) => (
+              <li key={`${outage.modem} ${outage.from}`}>
+                <button type="button" class="button quiet small" onClick={() => showOnMap(deviceId, outage)}>
+                  <span>
+                    {dayAndTime(Date.parse(outage.from))}
+                    {severalModems && outage.modem ? `, ${outage.modem}` : ''}
+                    {outage.near ? <span class="label"> {nearText(outage.near)}</span> : null}
+                  </span>
+                  <span>{duration(outage.durationS)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ShowAll>
     </section>
   )
 }

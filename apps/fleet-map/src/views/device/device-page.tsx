@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Device } from '../../api/schemas.ts'
+import type { Device, LatestTelemetry } from '../../api/schemas.ts'
 import { type Entity, useEntity } from '../../components/entity.ts'
 import { ago, moment } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
@@ -19,6 +19,7 @@ import { DeviceCharts } from './device-charts.tsx'
 import { DeviceEvents } from './device-events.tsx'
 import { Dwells, Fact, Health } from './device-facts.tsx'
 import { DeviceGroups } from './device-groups.tsx'
+import { DeviceIdentity } from './device-identity.tsx'
 import { DeviceJobList } from './device-job-list.tsx'
 import { DeviceModems } from './device-modems.tsx'
 import { Outages } from './device-outages.tsx'
@@ -34,10 +35,13 @@ import { Whereabouts } from './whereabouts.tsx'
 // The drawing of maps is large.
 const DeviceMap = lazyView(async () => (await import('./device-map.tsx')).DeviceMap)
 
+/** Routers report once in several seconds to a minute. */
+const refreshMs = 15_000
+
 /** Everything about one device, named by `id` in the address. */
 export function DevicePage() {
   const { id = '' } = place.value.params
-  const found = useEntity(`/devices/${encodeURIComponent(id)}`, { everyMs: 10_000 })
+  const found = useEntity(`/devices/${encodeURIComponent(id)}`, { everyMs: refreshMs })
   if (!found.value) {
     if (!found.error) return <Loading />
     return found.error.status === 404 || id === '' ? <Unknown /> : <Failure error={found.error} retry={found.reload} />
@@ -68,14 +72,16 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
   const latest = useResource(
     `latest ${device.id} ${mayTelemetry}`,
     async (signal) => (mayTelemetry ? readLatest(device.id, signal) : undefined),
-    { everyMs: 10_000 },
+    { everyMs: refreshMs },
   )
   const onMap = useResource(
     `on map ${device.id} ${mayFleet}`,
     async (signal) =>
       mayFleet ? (await readDeviceWithModems(device.id, { orgId: device.organizationId }, signal)).device : undefined,
-    { everyMs: 10_000 },
+    { everyMs: refreshMs },
   )
+  const { modems = [] } = latest.value ?? {}
+  const hasSeveralModems = modems.length > 1
   return (
     <div class="page">
       <div class="page-inner">
@@ -86,50 +92,44 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
           <DeviceTools device={entity} onChanged={changed} />
         </div>
         <OpenAlertsBanner org={device.organizationId} deviceId={device.id} />
-        {latest.value && latest.value.modems.length > 1 ? (
-          <DeviceModems deviceId={device.id} modems={latest.value.modems} />
-        ) : null}
-        {mayTelemetry && onMap.value?.location ? (
-          <section class="card panel" aria-label="Map of the last 24 hours">
-            <h2>Last 24 hours</h2>
-            <DeviceMap device={onMap.value} location={onMap.value.location} />
-          </section>
-        ) : null}
-        <div class={css.deviceGrid}>
-          <Facts device={device} />
-          {mayFleet ? (
-            <div class="card panel">
-              <SignalNow onMap={onMap.value} isLoading={onMap.loading} withFix={false} />
-            </div>
-          ) : null}
-          {mayTelemetry ? (
-            <div class="card panel">
-              <Health
-                system={latest.value?.system ?? null}
-                connection={latest.value?.connection ?? null}
-                withFirmware={false}
-              />
-              {latest.value && !latest.value.system && !latest.value.connection ? (
-                <p class="label">No health values reported yet.</p>
-              ) : null}
-            </div>
-          ) : null}
-          {mayFleet ? (
-            <>
-              <DeviceRadio deviceId={device.id} />
-              <DeviceSims deviceId={device.id} org={device.organizationId} />
-              <PlacesCard deviceId={device.id} org={device.organizationId} />
-            </>
-          ) : null}
-          <Settings device={device} />
-          {may('group:read') ? <DeviceGroups device={device} /> : null}
-          <DeviceTokens device={device} onChanged={changed} />
+        <div class={css.columns}>
+          <div class={css.now}>
+            {mayTelemetry && onMap.value?.location ? (
+              <section class="card panel" aria-label="Map of the last 24 hours">
+                <h2>Last 24 hours</h2>
+                <DeviceMap device={onMap.value} location={onMap.value.location} />
+              </section>
+            ) : null}
+            {hasSeveralModems ? <DeviceModems deviceId={device.id} modems={modems} /> : null}
+          </div>
+          <div class={css.side}>
+            <Facts device={device} />
+            {mayFleet && !hasSeveralModems ? (
+              <div class="card panel">
+                <SignalNow onMap={onMap.value} isLoading={onMap.loading} withFix={false} />
+              </div>
+            ) : null}
+            {mayTelemetry ? <HealthCard latest={latest.value} /> : null}
+            <DeviceIdentity device={device} modems={modems} />
+            {mayFleet ? (
+              <>
+                <DeviceRadio deviceId={device.id} />
+                <DeviceSims deviceId={device.id} org={device.organizationId} />
+              </>
+            ) : null}
+            <Settings device={device} />
+            {may('group:read') ? <DeviceGroups device={device} /> : null}
+            <DeviceTokens device={device} onChanged={changed} />
+          </div>
+          <div class={css.history}>
+            {mayFleet ? <PlacesCard deviceId={device.id} org={device.organizationId} /> : null}
+            {mayTelemetry && latest.value ? (
+              <DeviceCharts deviceId={device.id} modems={chartedModems(modems)} mayFleet={mayFleet} />
+            ) : null}
+            {may('job:read') ? <DeviceJobList device={device} round={round} /> : null}
+            <DeviceEvents device={device} round={round} />
+          </div>
         </div>
-        {mayTelemetry && latest.value ? (
-          <DeviceCharts deviceId={device.id} modems={chartedModems(latest.value.modems)} mayFleet={mayFleet} />
-        ) : null}
-        {may('job:read') ? <DeviceJobList device={device} round={round} /> : null}
-        <DeviceEvents device={device} round={round} />
       </div>
     </div>
   )
@@ -140,6 +140,13 @@ function chartedModems(modems: readonly { modem: string | null }[]): (string | n
   const names = modems.flatMap(({ modem }) => modem ?? [])
   return names.length > 0 ? names : [null]
 }
+
+const HealthCard = ({ latest }: { latest: LatestTelemetry | undefined }) => (
+  <div class="card panel">
+    <Health system={latest?.system ?? null} connection={latest?.connection ?? null} withFirmware={false} />
+    {latest && !latest.system && !latest.connection ? <p class="label">No health values reported yet.</p> : null}
+  </div>
+)
 
 function Facts({ device }: { device: Device }) {
   const organization = organizations.value?.find((one) => one.id === device.organizationId)?.name
@@ -161,8 +168,7 @@ function Facts({ device }: { device: Device }) {
         <Fact name="Position">
           {device.location ? (
             <>
-              <Whereabouts deviceId={device.id} location={device.location} />
-              <span class="hint"> {ago(device.location.ts)}</span>
+              <Whereabouts location={device.location} /> <span class="hint">{ago(device.location.ts)}</span>
             </>
           ) : (
             'Waiting for GPS'

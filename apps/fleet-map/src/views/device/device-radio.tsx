@@ -5,7 +5,8 @@ import { comparedText, intervalText, offsetText, radioStatusText } from '../../c
 import { useResource } from '../../components/resource.ts'
 import { Fact } from './device-facts.tsx'
 
-const everyMs = 60_000
+/** The service compares at most once an hour. */
+const everyMs = 600_000
 
 /** How the modems of a device receive beside other routers. Shows nothing before the first comparison, or if the plan has none. */
 export function DeviceRadio({ deviceId }: { deviceId: string }) {

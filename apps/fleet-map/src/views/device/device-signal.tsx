@@ -1,14 +1,16 @@
 import { useMemo } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
 import { Chart } from '../../components/chart.tsx'
-import { ago, duration, measured } from '../../components/format.ts'
+import { ago, dayAndTime, duration, measured } from '../../components/format.ts'
 import { QualityLabel } from '../../components/labels.tsx'
 import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import { type HistoryRow, numberOf, readHistory, type TimeRange } from '../../state/history.ts'
+import type { DeviceMoment, ShownSignal } from '../../state/device-moment.ts'
+import { readHistory, type TimeRange } from '../../state/history.ts'
+import { type HistoryRow, numberOf, silenceMs } from '../../state/history-row.ts'
 import { type Modem, namedModems } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
-import { type RadioHistory, silenceMs } from '../../state/trail.ts'
+import type { RadioHistory } from '../../state/trail.ts'
 import { Fact } from './device-facts.tsx'
 import { Whereabouts } from './whereabouts.tsx'
 
@@ -22,7 +24,7 @@ const alignmentLabel: Record<string, string> = {
 }
 
 /** Describes where a measurement was taken. A measurement after the last fix gets its position from the next fix. */
-function placeOf({ alignment, ts }: NonNullable<FleetDevice['signal']>, fix: FleetDevice['location']): string {
+function placeOf({ alignment, ts }: ShownSignal, fix: FleetDevice['location']): string {
   if (alignment === 'none' && fix && ts > fix.ts) return 'Waiting for GPS'
   return alignmentLabel[alignment ?? 'none'] ?? alignment ?? ''
 }
@@ -34,11 +36,18 @@ type SignalNowProps = {
   isLoading: boolean
   /** Whether to show where the device is, which the page of a device has in its facts. */
   withFix?: boolean
+  /** The moment of the time slider, whose values are shown instead of the newest. */
+  past?: DeviceMoment | undefined
 }
 
-/** Shows the newest measurement of a modem, by default the active one: what limits it, and the accuracy of its position. */
-export function SignalNow({ onMap, modem, isLoading, withFix = true }: SignalNowProps) {
-  const signal = modem ?? onMap?.signal
+/**
+ * Shows the newest measurement of a modem, by default of the active one, or that of a moment in the past: what limits it, and the
+ * accuracy of its position.
+ */
+export function SignalNow({ onMap, modem, isLoading, withFix = true, past }: SignalNowProps) {
+  const signal: ShownSignal | null | undefined = past ? past.signal : (modem ?? onMap?.signal)
+  const fix = past ? past.fix && { ...past.fix, ts: new Date(past.fix.ts).toISOString() } : onMap?.location
+  const age = (ts: string) => (past ? ago(ts, past.atMs).replace(/ago$/, 'earlier') : ago(ts))
   const isOld = signal ? Date.now() - Date.parse(signal.ts) > silenceMs : false
   if (!signal)
     return (
@@ -53,7 +62,9 @@ export function SignalNow({ onMap, modem, isLoading, withFix = true }: SignalNow
     )
   return (
     <section>
-      <h2>{isOld ? `Last signal, ${ago(signal.ts)}` : 'Current signal'}</h2>
+      <h2>
+        {past ? `Signal at ${dayAndTime(past.atMs)}` : isOld ? `Last signal, ${ago(signal.ts)}` : 'Current signal'}
+      </h2>
       <div style={{ display: 'flex', gap: 'var(--space-3)', alignItems: 'center' }}>
         <QualityLabel quality={signal.quality} rat={signal.rat} />
         <span class="label">
@@ -73,21 +84,22 @@ export function SignalNow({ onMap, modem, isLoading, withFix = true }: SignalNow
             .join(' · ') || '–'}
         </Fact>
         <Fact name="Measured">
-          {ago(signal.ts)}
+          {age(signal.ts)}
           {signal.completedFrom ? <span class="hint"> some values {ago(signal.completedFrom)}</span> : null}
         </Fact>
-        {modem === undefined && namedModems(onMap).length > 0 ? <Fact name="Active modem">{signal.modem}</Fact> : null}
-        <Fact name="Position">
+        {modem === undefined && !past && namedModems(onMap).length > 0 ? (
+          <Fact name="Active modem">{onMap?.signal?.modem}</Fact>
+        ) : null}
+        {withFix && fix ? (
+          <Fact name="Position">
+            <Whereabouts location={fix} /> <span class="hint">{age(fix.ts)}</span>
+          </Fact>
+        ) : null}
+        <Fact name="Position from">
           {placeOf(signal, onMap?.location ?? null)}
           {signal.alignErrorM === null ? '' : ` (±\u00a0${Math.round(signal.alignErrorM)}\u00a0m)`}
         </Fact>
-        {withFix && onMap?.location ? (
-          <Fact name="Last fix">
-            <Whereabouts deviceId={onMap.deviceId} location={onMap.location} />
-            <span class="hint"> {ago(onMap.location.ts)}</span>
-          </Fact>
-        ) : null}
-        {onMap?.dwell ? <Fact name="Dwelling for">{duration(onMap.dwell.durationS)}</Fact> : null}
+        {onMap?.dwell && !past ? <Fact name="Dwelling for">{duration(onMap.dwell.durationS)}</Fact> : null}
       </dl>
     </section>
   )

@@ -6,7 +6,8 @@ import { minutesText } from '../../components/sim-text.ts'
 import { readOperatorNames } from '../../state/operators.ts'
 import { Fact } from './device-facts.tsx'
 
-const everyMs = 60_000
+/** The service compares at most once an hour. */
+const everyMs = 600_000
 const shownOperators = 3
 
 /**

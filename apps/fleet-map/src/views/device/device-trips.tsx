@@ -3,9 +3,9 @@ import { ApiError, get } from '../../api/client.ts'
 import type { Trip } from '../../api/schemas.ts'
 import { duration, moment, timeOfDay } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
-import type { TimeRange } from '../../state/history.ts'
+import { ShowAll } from '../../components/show-all.tsx'
+import { spanQuery, type TimeRange } from '../../state/history.ts'
 import { linkTo } from '../../state/url.ts'
-import { pastQuery } from '../map/fleet-data.ts'
 
 type TripsProps = {
   deviceId: string
@@ -16,11 +16,14 @@ type TripsProps = {
 }
 type End = Trip['from']
 
+const mostTrips = 20
+const firstShown = 5
+
 /** Lists where the device drove, newest first. Each trip can be played on the map. */
 export function Trips({ deviceId, org, sinceMinutes, range = null }: TripsProps) {
-  const window = range ? pastQuery({ range }) : { sinceMinutes }
+  const window = spanQuery({ sinceMinutes, range })
   const trips = useResource(`trips ${deviceId} ${JSON.stringify(window)}`, (signal) =>
-    get('/fleet/trips', { signal, query: { deviceId, ...window, limit: 10 } }),
+    get('/fleet/trips', { signal, query: { deviceId, ...window, limit: mostTrips } }),
   )
   const items = trips.value?.items ?? []
   const nameOf = usePlaceNames(org, items)
@@ -28,28 +31,32 @@ export function Trips({ deviceId, org, sinceMinutes, range = null }: TripsProps)
   return (
     <section aria-label="Trips">
       <h2>Trips</h2>
-      <ul class="entries">
-        {items.map((trip) => (
-          <li key={trip.departedAt}>
-            <strong>
-              {(trip.distanceM / 1_000).toFixed(1)} km in {duration(trip.durationS)}
-            </strong>{' '}
-            <a
-              style={{ textDecoration: 'underline' }}
-              href={linkTo('map', { device: deviceId, ...timesOf(trip), play: '1' })}
-            >
-              Play
-            </a>
-            <span class="label">
-              {' '}
-              {moment(trip.departedAt)} to {trip.arrivedAt ? timeOfDay(Date.parse(trip.arrivedAt)) : 'now'}
-              {wayText(nameOf(trip.from), nameOf(trip.to))}
-              {trip.noServiceS ? `, ${duration(trip.noServiceS)} without service` : ''}
-              {trip.gap ? ', with a gap before or after' : ''}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <ShowAll items={items} first={firstShown}>
+        {(shown) => (
+          <ul class="entries">
+            {shown.map((trip) => (
+              <li key={trip.departedAt}>
+                <strong>
+                  {(trip.distanceM / 1_000).toFixed(1)} km in {duration(trip.durationS)}
+                </strong>{' '}
+                <a
+                  style={{ textDecoration: 'underline' }}
+                  href={linkTo('map', { device: deviceId, ...timesOf(trip), play: '1' })}
+                >
+                  Play
+                </a>
+                <span class="label">
+                  {' '}
+                  {moment(trip.departedAt)} to {trip.arrivedAt ? timeOfDay(Date.parse(trip.arrivedAt)) : 'now'}
+                  {wayText(nameOf(trip.from), nameOf(trip.to))}
+                  {trip.noServiceS ? `, ${duration(trip.noServiceS)} without service` : ''}
+                  {trip.gap ? ', with a gap before or after' : ''}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ShowAll>
     </section>
   )
 }

@@ -3,7 +3,7 @@ import type { DeviceEvent, DeviceStatus, JobStatus } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
 import { count, duration, timeOfDay } from '../../components/format.ts'
 import { jobLook, kindLabel, statusLabel } from '../../components/label-text.ts'
-import { numberOf, textOf } from '../../state/history.ts'
+import { numberOf, textOf } from '../../state/history-row.ts'
 
 export type EventKind = DeviceEvent['kind']
 

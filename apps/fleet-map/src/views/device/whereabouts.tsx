@@ -1,26 +1,23 @@
+import { useRef } from 'preact/hooks'
 import { nearText } from '#client/near'
-import { longitudeDifference } from '#telemetry/geo/geo'
 import { get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
 
-type WhereaboutsProps = { deviceId: string; location: { lat: number; lon: number } }
+/** About a kilometre: names of towns do not change within. */
+const digits = 2
+/** While the time slider is played, only the places where it rests are asked for. */
+const pauseMs = 250
 
-const refreshMs = 30_000
-/** On the map of a time in the past, the device is somewhere else now. About two kilometres. */
-const sameWithinDegrees = 0.02
-
-/** Near which town a device last was. The tooltip has the coordinates, which stand for a town that is not known. */
-export function Whereabouts({ deviceId, location: { lat, lon } }: WhereaboutsProps) {
-  const listed = useResource(
-    `near ${deviceId}`,
-    async (signal) => get('/devices', { signal, query: { deviceId: [deviceId], include: ['near'], limit: 1 } }),
-    { everyMs: refreshMs },
-  )
-  const now = listed.value?.items[0]
-  const isThere =
-    now?.location &&
-    Math.max(Math.abs(now.location.lat - lat), Math.abs(longitudeDifference(lon, now.location.lon))) <=
-      sameWithinDegrees
+/** Near which town a position is. The tooltip has the coordinates, which stand for a town that is not known. */
+export function Whereabouts({ location: { lat, lon } }: { location: { lat: number; lon: number } }) {
+  const asked = { lat: Number(lat.toFixed(digits)), lon: Number(lon.toFixed(digits)) }
+  // The name before is better than coordinates that change with every step.
+  const last = useRef<string | undefined>(undefined)
+  const found = useResource(`near ${asked.lat} ${asked.lon}`, async (signal) => {
+    if (last.current !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    return signal.aborted ? undefined : get('/towns/nearest', { signal, query: asked })
+  })
+  if (found.value) last.current = found.value.near ? nearText(found.value.near) : undefined
   const at = `${lat.toFixed(5)}, ${lon.toFixed(5)}`
-  return <span title={at}>{isThere && now?.near ? nearText(now.near) : at}</span>
+  return <span title={at}>{last.current ?? at}</span>
 }

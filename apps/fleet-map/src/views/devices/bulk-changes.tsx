@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks'
 import { post } from '../../api/client.ts'
 import type { BulkReport } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { count, plural } from '../../components/format.ts'
+import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { organizations } from '../../state/session.ts'
 import type { BulkSelection } from './bulk.ts'
+import { namesText } from './selection-names.tsx'
 
 const devices = (size: number) => plural(size, 'device')
 
@@ -94,15 +95,6 @@ function request(
       body: { ...body, toOrgId, ...(reason ? { reason } : {}) },
     })
   return post(`/orgs/${organizationId}/device-status`, { query, body: { ...body, disabled: kind === 'disable' } })
-}
-
-const namesShown = 5
-
-/** Names the first devices: "Truck 1, Truck 2 and 8 more". */
-function namesText(names: readonly string[], total: number): string {
-  const shown = names.slice(0, namesShown)
-  const others = total - shown.length
-  return others > 0 && shown.length > 0 ? `${shown.join(', ')} and ${count(others)} more` : shown.join(', ')
 }
 
 type OutcomeProps = { report: BulkReport; done: string; will?: string }

@@ -9,6 +9,7 @@ import { useTags } from '../../state/tags.ts'
 import { goTo } from '../../state/url.ts'
 import type { BulkSelection } from './bulk.ts'
 import { filterInAddress } from './list-filter.ts'
+import { SelectionNames } from './selection-names.tsx'
 
 type BulkDialogProps = { selection: BulkSelection; organizationId: string; onClose: () => void }
 
@@ -43,6 +44,7 @@ export function BulkTags({
         onChanged()
       }}
     >
+      <SelectionNames selection={selection} />
       <label class="field">
         <span>Add tags, separated by commas</span>
         <input class="input" name="add" list="bulk-tags" />
@@ -78,6 +80,7 @@ export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogPro
       showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
     }}
   >
+    <SelectionNames selection={selection} />
     <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
   </Dialog>
 )
@@ -93,6 +96,7 @@ export const BulkDiagnostics = ({ selection, organizationId, onClose }: BulkDial
       showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
     }}
   >
+    <SelectionNames selection={selection} />
     <p>
       Each router sends its diagnostics when it next connects. They are shown with its job. Disabled devices are
       skipped.
@@ -127,6 +131,7 @@ export function BulkGroup({ selection, organizationId, onClose }: BulkDialogProp
         setReport(sum)
       }}
     >
+      <SelectionNames selection={selection} />
       <label class="field">
         <span>Group</span>
         <select class="input" name="group" required>
@@ -170,6 +175,7 @@ export function BulkApply({ selection, organizationId, onClose }: BulkDialogProp
         showBatch(organizationId, await post(path, { body: selection.body }))
       }}
     >
+      <SelectionNames selection={selection} />
       <label class="field">
         <span>Profile</span>
         <select class="input" name="profile" required>

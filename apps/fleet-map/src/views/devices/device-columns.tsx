@@ -30,7 +30,7 @@ export type DeviceColumn = {
 const time = (value: string | null) => (value ? <span title={moment(value)}>{ago(value)}</span> : 'Never')
 
 /** The key of the column that needs the weak radios. */
-export const antennaKey = 'antenna'
+export const signalKey = 'signal'
 
 const modemsText = ({ count, withoutService }: NonNullable<ListedDevice['modems']>): string =>
   withoutService > 0 ? `${count}, ${withoutService} without service` : String(count)
@@ -48,8 +48,7 @@ const dataText = ({ dataUse: used, organizationId }: ListedDevice, time: 'todayB
   return <span title={`Measured ${ago(used.measuredAt)}`}>{dataSize(bytes)}</span>
 }
 
-const antennaText = (weak: RadioHealth | undefined): string =>
-  weak ? `${radioStatusText[weak.status]}, ${offsetText(weak.offsetDb)}` : '–'
+const antennaText = ({ status, offsetDb }: RadioHealth): string => `${radioStatusText[status]}, ${offsetText(offsetDb)}`
 
 /** All columns; the first is always shown. */
 const deviceColumns: readonly DeviceColumn[] = [
@@ -78,18 +77,20 @@ const deviceColumns: readonly DeviceColumn[] = [
   { key: 'serial', title: 'Serial', sort: 'serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
   { key: 'model', title: 'Model', sort: 'model', cell: ({ model }) => model, optional: true },
   {
-    key: 'signal',
+    key: signalKey,
     title: 'Signal',
     sort: 'signal',
     part: 'signal',
-    cell: ({ signal, modems }) => {
+    cell: ({ id, signal, modems }, weakRadios) => {
       const rsrp = typeof signal?.rsrpDbm === 'number' ? measured(signal.rsrpDbm, 'dBm') : null
       // Of several modems, which one is active.
+      const weak = weakRadios?.get(id)
       const details = [rsrp, modems && modems.count > 1 ? signal?.modem : null].filter(Boolean).join(' · ')
       return (
         <>
           <QualityLabel quality={signal?.quality ?? null} rat={signal?.rat ?? null} />
           {details === '' ? null : <div class="label">{details}</div>}
+          {weak ? <div class={css.weak}>{antennaText(weak)}</div> : null}
         </>
       )
     },
@@ -184,20 +185,16 @@ const deviceColumns: readonly DeviceColumn[] = [
     cell: ({ lastSeenAt }) => time(lastSeenAt),
     optional: true,
   },
-  { key: antennaKey, title: 'Antenna', cell: ({ id }, weakRadios) => antennaText(weakRadios?.get(id)), optional: true },
 ]
 
-const shownByDefault = [
-  ...'name status signal operator near dataToday dataMonth tags firmware lastSeen'.split(' '),
-  antennaKey,
-]
+const shownByDefault = 'name status signal operator near dataToday dataMonth tags firmware lastSeen'.split(' ')
 
 /** The columns that the caller can read. To sort by the nearest town needs `fleet:read`, too. */
 export const offeredColumns = (): DeviceColumn[] =>
   deviceColumns
-    .filter(({ part, key }) => {
+    .filter(({ part }) => {
       if (part === 'dataUse') return canReadTelemetry.value
-      return canReadFleet.value || (part !== 'signal' && key !== antennaKey)
+      return canReadFleet.value || part !== 'signal'
     })
     .map(({ sort, ...column }) =>
       sort === undefined || (sort === 'near' && !canReadFleet.value) ? column : { ...column, sort },

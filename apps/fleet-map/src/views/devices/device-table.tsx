@@ -3,7 +3,7 @@ import type { ListedDevice } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
 import { holdsSomewhere, organizationId } from '../../state/session.ts'
 import { setParams } from '../../state/url.ts'
-import { antennaKey, type DeviceColumn, type WeakRadios } from './device-columns.tsx'
+import { type DeviceColumn, signalKey, type WeakRadios } from './device-columns.tsx'
 import css from './devices.module.css'
 
 type DeviceTableProps = {
@@ -18,7 +18,7 @@ type DeviceTableProps = {
 export function DeviceTable({ columns, devices, sort, isChosen, onChoose }: DeviceTableProps) {
   const ids = devices.map(({ id }) => id)
   const chosen = ids.filter(isChosen).length
-  const weakRadios = useWeakRadios(columns.some(({ key }) => key === antennaKey))
+  const weakRadios = useWeakRadios(columns.some(({ key }) => key === signalKey))
   return (
     <div class="card table-frame">
       <table class="table">

@@ -57,7 +57,9 @@ export function ListFilters() {
         >
           <MoreFilters choices={choices} />
         </Menu>
-        <ColumnPicker />
+        <div class={css.wideOnly}>
+          <ColumnPicker />
+        </div>
         {org && canReadFleet.value ? (
           <Menu label="Views" kind="list">
             <SavedViews org={org} />

@@ -6,6 +6,7 @@ import { StatusLabel } from '../../components/labels.tsx'
 import { usePanelFocus } from '../../components/panel-focus.ts'
 import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure } from '../../components/states.tsx'
+import { momentIn } from '../../state/device-moment.ts'
 import { readLatest, type TimeRange } from '../../state/history.ts'
 import { namedModems, shownModem } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
@@ -50,6 +51,7 @@ export function DevicePanel(props: DevicePanelProps) {
   const reported = latest.value?.modems ?? []
   const { connection } = (modem ? reported.find((one) => one.modem === modem.modem) : latest.value) ?? {}
   const name = device.value?.name ?? onMap?.name ?? 'Device'
+  const past = atMs !== null && radio.value ? momentIn(radio.value, atMs) : undefined
   return (
     <aside class="device-panel floating" aria-label={`Device ${name}`}>
       <header>
@@ -75,8 +77,8 @@ export function DevicePanel(props: DevicePanelProps) {
       ) : null}
       {isMissing ? null : (
         <>
-          {modem ? <ModemSwitch modems={modems} reported={reported} shown={modem} /> : null}
-          <SignalNow onMap={onMap} modem={modem} isLoading={isLoading} />
+          {modem ? <ModemSwitch modems={modems} reported={reported} shown={modem} isPast={past !== undefined} /> : null}
+          <SignalNow onMap={onMap} modem={modem} isLoading={isLoading} past={past} />
           <Charts
             radio={radio}
             deviceId={deviceId}
@@ -88,7 +90,7 @@ export function DevicePanel(props: DevicePanelProps) {
           <Outages deviceId={deviceId} modem={modem?.modem ?? null} sinceMinutes={sinceMinutes} range={range} />
           <Trips deviceId={deviceId} org={onMap?.organizationId} sinceMinutes={sinceMinutes} range={range} />
           <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
-          <Health system={latest.value?.system ?? null} connection={connection ?? null} />
+          {past ? null : <Health system={latest.value?.system ?? null} connection={connection ?? null} />}
           {holdsSomewhere('job:read') ? <DeviceJobs deviceId={deviceId} /> : null}
         </>
       )}

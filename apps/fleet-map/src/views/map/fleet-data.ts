@@ -4,6 +4,7 @@ import type { Operation, QueryOf } from '../../api/operations.ts'
 import type { Device, FleetDevice, TileJson } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
 import { type FleetFilter, readDevices, readDeviceWithModems } from '../../state/fleet.ts'
+import { rangeQuery } from '../../state/history.ts'
 import { isSearch, type MapPlace } from './map-place.ts'
 
 const refreshMs = 5_000
@@ -26,7 +27,7 @@ export type Overview = {
 
 /** Follows the number of devices, their box and their operators. */
 export function useOverview(here: MapPlace): Overview {
-  const query = { ...deviceQuery(here), layers: ['devices' as const, 'coverage' as const] }
+  const query = { ...deviceQuery(here), ...pastQuery(here), layers: ['devices' as const, 'coverage' as const] }
   const { value, error } = useResource(
     JSON.stringify(['overview', query]),
     (signal) => get('/fleet/tiles.json', { signal, query }),
@@ -126,7 +127,8 @@ export function useSelected({ filter: { org, sinceMinutes }, deviceId }: MapPlac
 }
 
 /**
- * Returns the addresses of the tiles that the map draws. A search replaces the devices of the tiles. None until the map is placed: the
+ * Returns the addresses of the tiles that the map draws. A search replaces the devices of the tiles, except in a range in the past,
+ * because it finds present positions. None until the map is placed: the
  * tiles of the world, which it would leave at once, take as long as those of the fleet.
  */
 export function useTileAddresses(here: MapPlace, found: SearchResult | undefined, isPlaced: boolean) {
@@ -134,7 +136,9 @@ export function useTileAddresses(here: MapPlace, found: SearchResult | undefined
   const { rat, plmn } = filter
   const layers = metric === 'off' ? ['dwells' as const] : ['coverage' as const, 'dwells' as const]
   const devices =
-    found?.devices || !isPlaced ? null : tilesAddress({ ...deviceQuery(here), layers: ['devices' as const] })
+    (found?.devices && !here.range) || !isPlaced
+      ? null
+      : tilesAddress({ ...deviceQuery(here), ...pastQuery(here), layers: ['devices' as const] })
   const areas = isPlaced ? tilesAddress({ ...scopeQuery(filter), ...pastQuery(here), rat, plmn, layers }) : null
   return useMemo(() => ({ devices, areas }), [devices, areas])
 }
@@ -153,9 +157,8 @@ export const scopeQuery = (filter: FleetFilter) => ({
   sinceMinutes: filter.sinceMinutes,
 })
 
-/** Returns the parameters of a range in the past, which coverage, dead zones and dwells are read for. */
-export const pastQuery = ({ range }: Pick<MapPlace, 'range'>) =>
-  range ? { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() } : {}
+/** Returns the parameters of a range in the past, for which the map, its coverage and its dead zones are read. */
+export const pastQuery = ({ range }: Pick<MapPlace, 'range'>) => (range ? rangeQuery(range) : {})
 
 const deviceQuery = ({ filter, status }: MapPlace) => ({
   ...scopeQuery(filter),

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { longitudeNear } from '#telemetry/geo/antimeridian'
 import type { FleetDevice } from '../../api/schemas.ts'
 import type { Bounds, Fit, Padding, Reveal, Surface, View } from '../../map/surface.ts'
 import { place, setParams } from '../../state/url.ts'
@@ -16,6 +17,8 @@ type CameraSubject = {
   home: Bounds | null | undefined
   selected: FleetDevice | undefined
   selectedId: string | null
+  /** The position that the map keeps in view, until the reader moves the map away from it. */
+  followed: { lat: number; lon: number } | undefined
 }
 
 /**
@@ -23,7 +26,10 @@ type CameraSubject = {
  * keeps a newly selected device clear of the panels in `chrome`, and writes every move into the address. `isPlaced`: the view is not
  * the one from which the map moves to the fleet.
  */
-export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, selected, selectedId }: CameraSubject) {
+export function useMapCamera(
+  chrome: RefObject<HTMLElement | null>,
+  { home, selected, selectedId, followed }: CameraSubject,
+) {
   const [start] = useState(startView)
   const [viewport, setViewport] = useState<Viewport>()
   const [fit, setFit] = useState<Fit | null>(null)
@@ -50,8 +56,8 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
     if (viewText(params) === shown.current) return
     shown.current = viewText(params)
     const view = viewIn(params)
+    hasChosenView.current = Boolean(view ?? params.route)
     if (view) setLook(view)
-    else hasChosenView.current = Boolean(params.route)
   }, [asked])
 
   useEffect(() => {
@@ -64,15 +70,24 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
     if (selected?.location) setReveal({ at: selected.location, padding: freePadding(chrome.current) })
   }, [selectedId, selected])
 
+  const kept = useRef(followed)
+  kept.current = followed
+  useEffect(() => {
+    // Before, the map is still to be placed.
+    if (!followed || !hasChosenView.current) return
+    setReveal({ at: followed, padding: freePadding(chrome.current) })
+  }, [followed?.lat, followed?.lon])
+
   const onMove = useCallback((view: View, bounds: Bounds, byReader: boolean) => {
     setViewport({ view, bounds })
+    const isLeft = byReader && kept.current !== undefined && !isWithin(bounds, kept.current)
     // A fleet that appears later must not move the map away from what the reader looks at.
     if (byReader) hasChosenView.current = true
     // The last move may end when the address has already left the map.
     if (place.value.view !== 'map') return
     const params = { lon: view.lon.toFixed(4), lat: view.lat.toFixed(4), z: view.zoom.toFixed(2) }
     shown.current = viewText(params)
-    setParams(params, { replace: true })
+    setParams(isLeft ? { ...params, follow: null } : params, { replace: true })
   }, [])
   const onReady = useCallback((surface: Surface) => setViewport({ view: start, bounds: surface.bounds() }), [])
 
@@ -86,6 +101,12 @@ const startView = (): View => viewIn(place.value.params) ?? world
 function viewIn({ lon, lat, z }: Record<string, string>): View | undefined {
   const view = { lon: Number(lon), lat: Number(lat), zoom: Number(z) }
   return z && Object.values(view).every(Number.isFinite) ? view : undefined
+}
+
+/** Whether a view shows a position. Its longitudes can be beyond ±180°. */
+const isWithin = ([west, south, east, north]: Bounds, { lat, lon }: { lat: number; lon: number }): boolean => {
+  const near = longitudeNear(lon, (west + east) / 2)
+  return lat >= south && lat <= north && near >= west && near <= east
 }
 
 const viewText = ({ lon, lat, z }: Record<string, string>): string => (z ? `${lon} ${lat} ${z}` : '')

@@ -6,7 +6,7 @@ import { shownModem } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
 import { ofModem, type RadioHistory, radioHistory, readTrack, trailUntil } from '../../state/trail.ts'
 import { pastQuery, scopeQuery, type useSelected } from './fleet-data.ts'
-import type { MapPlace } from './map-place.ts'
+import { type MapPlace, shownMs } from './map-place.ts'
 
 const maxZones = 50
 const none: never[] = []
@@ -39,7 +39,8 @@ export function useDeadZones(here: MapPlace) {
  * slider.
  */
 export function useSelectedTrack(here: MapPlace, { selected, isLoading }: ReturnType<typeof useSelected>) {
-  const { deviceId, filter, range, atMs } = here
+  const { deviceId, filter, range } = here
+  const atMs = shownMs(here)
   const { sinceMinutes } = filter
   const modem = shownModem(selected, here.modem)?.modem ?? null
   // Until it is known whether the device has several modems.

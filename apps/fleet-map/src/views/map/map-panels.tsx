@@ -6,7 +6,7 @@ import type { RadioHistory } from '../../state/trail.ts'
 import { setParams } from '../../state/url.ts'
 import type { Overview, useSelected } from './fleet-data.ts'
 import type { useMapCamera } from './map-camera.ts'
-import { type MapPlace, selectDevice } from './map-place.ts'
+import { type MapPlace, selectDevice, shownMs } from './map-place.ts'
 import type { OwnedPlace } from './map-places.ts'
 import { Timeline } from './timeline.tsx'
 
@@ -38,6 +38,7 @@ export function SelectedDevice({ here, deviceId, selection, radio }: SelectedDev
         isPast={range !== null}
         atMs={here.atMs}
         plays={here.plays}
+        follows={here.follows}
         name={device?.name ?? 'Device'}
         limitedBy={limitedBy}
       />
@@ -49,7 +50,7 @@ export function SelectedDevice({ here, deviceId, selection, radio }: SelectedDev
         radio={radio}
         sinceMinutes={sinceMinutes}
         range={range}
-        atMs={here.atMs}
+        atMs={shownMs(here)}
         chosenModem={here.modem}
         onClose={() => selectDevice(null)}
       />

@@ -23,6 +23,8 @@ export type MapPlace = {
   atMs: number | null
   /** The trail is to be played. */
   plays: boolean
+  /** The map keeps the device in view. */
+  follows: boolean
   isTable: boolean
   /** A time range in the past, for the trail and the charts of the selected device; null means the time until now. */
   range: TimeRange | null
@@ -52,6 +54,7 @@ export function readMapPlace(params: Record<string, string>, org: string): MapPl
     panel: panels.find((panel) => panel === params.panel) ?? null,
     atMs: params.t ? Date.parse(params.t) : null,
     plays: params.play === '1',
+    follows: params.follow === '1',
     isTable: params.as === 'table',
     range: rangeOf(params),
     hasTimeWindow: Boolean(params.window || params.from),
@@ -78,13 +81,16 @@ function minutesOf(params: Record<string, string>, nowMs: number): number {
   return Math.min(maxMinutes, Math.max(quarterMinutes, minutes))
 }
 
+/** Returns the moment that the map and the panel show of the selected device; null means now. */
+export const shownMs = ({ atMs, range }: Pick<MapPlace, 'atMs' | 'range'>): number | null => atMs ?? range?.toMs ?? null
+
 /** Returns whether a text is long enough to search for: the service needs two characters. */
 export const isSearch = (text: string): boolean => text.trim().length >= 2
 
 /** Opens the panel of a device; null closes it. */
 export const selectDevice = (deviceId: string | null): void => setParams({ ...noDevice, device: deviceId, cell: null })
 
-const noDevice = { device: null, modem: null, t: null }
+const noDevice = { device: null, modem: null, t: null, follow: null }
 
 /** Closes the panels of what is selected on the map. */
 export const selectNothing = (): void => setParams({ ...noDevice, cell: null, place: null })

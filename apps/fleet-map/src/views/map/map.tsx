@@ -1,13 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
 import { lazyView } from '../../components/lazy-view.tsx'
+import type { Resource } from '../../components/resource.ts'
 import { Failure } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
-import { type Bounds, maxClusterZoom } from '../../map/surface.ts'
+import { type Bounds, boundsOf, maxClusterZoom, type TrailPoint } from '../../map/surface.ts'
+import type { LonLat } from '../../route/geometry.ts'
 import { shadingOf } from '../../state/coverage.ts'
+import { deviceAt } from '../../state/device-moment.ts'
 import { canDrawMap } from '../../state/map-support.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../../state/route.ts'
 import { organizationId } from '../../state/session.ts'
+import type { RadioHistory } from '../../state/trail.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { useCell } from './cell-data.ts'
 import { Filters } from './filters.tsx'
@@ -33,6 +37,7 @@ import {
   selectDevice,
   selectNothing,
   selectPlace,
+  shownMs,
 } from './map-place.ts'
 import { showsPlaces, usePlaces } from './map-places.ts'
 import { MapSurface } from './map-surface.tsx'
@@ -70,26 +75,23 @@ type FleetMapProps = { here: MapPlace; overview: Overview; found: SearchResult |
 function FleetMap({ here, overview, found }: FleetMapProps) {
   const chrome = useRef<HTMLDivElement>(null)
   const selection = useSelected(here)
-  const { selected, isLoading } = selection
+  const { selected } = selection
   const deadZones = useDeadZones(here)
   const places = usePlaces(here, showsPlaces(place.value.params))
-  const target = selected?.location
-    ? pointOf(selected.location)
-    : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
-  const isTargetLoading =
-    isLoading || (here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)
-  const home = target ?? (isTargetLoading || overview.phase === 'loading' ? undefined : overview.bounds)
-  const camera = useMapCamera(chrome, { home, selected, selectedId: here.deviceId })
-  const thresholds = useThresholds()
   const { radio, trail } = useSelectedTrack(here, selection)
+  const marked = useMarked(here, selected, trail)
+  const home = useHome({ here, selection, radio, deadZones, places, overview })
+  const followed = here.follows && here.deviceId ? (marked?.location ?? undefined) : undefined
+  const camera = useMapCamera(chrome, { home, selected: marked, selectedId: here.deviceId, followed })
+  const thresholds = useThresholds()
   const cell = useCell(here)
   const tiles = useTileAddresses(here, found, camera.isPlaced)
   const { metric } = here
   const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
-  const alone = found?.devices ?? none
+  const alone = (here.range ? undefined : found?.devices) ?? none
   const devices = useMemo(
-    () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
-    [alone, selected],
+    () => (marked ? [...alone.filter(({ deviceId }) => deviceId !== marked.deviceId), marked] : alone),
+    [alone, marked],
   )
   const seek = useSought(here, devices, (location) => camera.show(pointOf(location)))
   useEscape(here)
@@ -145,6 +147,40 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
       </div>
     </div>
   )
+}
+
+/** The selected device as the map marks it: in the past, where it was. */
+function useMarked(here: MapPlace, selected: FleetDevice | undefined, trail: readonly TrailPoint[]) {
+  const moment = shownMs(here)
+  return useMemo(
+    () => (selected && moment !== null ? deviceAt(selected, trail, Date.now()) : selected),
+    [selected, trail, moment],
+  )
+}
+
+type HomeSources = {
+  here: MapPlace
+  selection: ReturnType<typeof useSelected>
+  radio: Resource<RadioHistory>
+  deadZones: ReturnType<typeof useDeadZones>
+  places: ReturnType<typeof usePlaces>
+  overview: Overview
+}
+
+/** What the map shows first: what is selected, or else the fleet. Null for the world, undefined while it is unknown. */
+function useHome({ here, selection: { selected, isLoading }, radio, deadZones, places, overview }: HomeSources) {
+  // The trail of a range in the past is shown as a whole.
+  const isTrip = here.range !== null && here.deviceId !== null
+  const way = useMemo(
+    () => (isTrip ? boundsOf((radio.value?.trail ?? none).map(({ lon, lat }): LonLat => [lon, lat])) : null),
+    [isTrip, radio.value],
+  )
+  if (isLoading || (isTrip && radio.loading)) return undefined
+  if ((here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)) return undefined
+  const target = selected?.location
+    ? (way ?? pointOf(selected.location))
+    : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
+  return target ?? (overview.phase === 'loading' ? undefined : overview.bounds)
 }
 
 /** Returns a function that selects a hit of the search. The map moves to the device as soon as its position is known. */

@@ -8,10 +8,12 @@ type ModemSwitchProps = {
   /** What the modems last reported, once it is known. */
   reported: readonly ReportedModem[]
   shown: Modem
+  /** Whether the panel shows a moment in the past, for which the signal and the active modem of now mean nothing. */
+  isPast: boolean
 }
 
 /** Switches the panel between the modems of its device. */
-export const ModemSwitch = ({ modems, reported, shown }: ModemSwitchProps) => (
+export const ModemSwitch = ({ modems, reported, shown, isPast }: ModemSwitchProps) => (
   <section>
     <fieldset class={`plain ${css.modems}`} aria-label="Modem">
       {modems.map((one) => (
@@ -23,9 +25,9 @@ export const ModemSwitch = ({ modems, reported, shown }: ModemSwitchProps) => (
           onClick={() => setParams({ modem: one.isActive ? null : one.modem })}
         >
           <strong>{one.modem}</strong>
-          {one.isActive ? <span class="hint">Active</span> : null}
+          {one.isActive && !isPast ? <span class="hint">Active</span> : null}
           <span class="label">{operatorIn(reported, one) ?? one.operatorName ?? one.plmn}</span>
-          <QualityLabel quality={one.quality} rat={one.rat} />
+          {isPast ? null : <QualityLabel quality={one.quality} rat={one.rat} />}
         </button>
       ))}
     </fieldset>

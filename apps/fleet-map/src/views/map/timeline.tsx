@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { moment } from '../../components/format.ts'
-import { Icon } from '../../components/icon.tsx'
+import { Icon, type IconName } from '../../components/icon.tsx'
 import { setParams, takeParam } from '../../state/url.ts'
 import css from './map.module.css'
 
@@ -10,6 +10,8 @@ type TimelineProps = {
   atMs: number | null
   /** Starts to play. */
   plays: boolean
+  /** The map keeps the device in view. */
+  follows: boolean
   name: string
   limitedBy: string | null
   /** The range ends in the past, so that its end does not mean now. */
@@ -21,15 +23,20 @@ const speeds = [0.5, 1, 2, 4]
 const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** The time slider of the selected device's trail, charts and position. Its right end means now. */
-export function Timeline({ fromMs, toMs, atMs, plays, name, limitedBy, isPast }: TimelineProps) {
+export function Timeline({ fromMs, toMs, atMs, plays, follows, name, limitedBy, isPast }: TimelineProps) {
   const [playing, setPlaying] = useState(false)
   const [speed, setSpeed] = useState(1)
   const value = Math.min(toMs, Math.max(fromMs, atMs ?? toMs))
   const show = (ms: number) =>
     setParams({ t: ms >= toMs ? null : new Date(Math.round(ms)).toISOString() }, { replace: true })
+  const follow = (isOn: boolean) => setParams({ follow: isOn ? '1' : null }, { replace: true })
+  const play = () => {
+    follow(true)
+    setPlaying(true)
+  }
 
   useEffect(() => {
-    if (plays && takeParam('play')) setPlaying(true)
+    if (plays && takeParam('play')) play()
   }, [plays])
 
   useEffect(() => {
@@ -45,36 +52,26 @@ export function Timeline({ fromMs, toMs, atMs, plays, name, limitedBy, isPast }:
   return (
     <section class={`${css.timeline} floating`} aria-label="Time">
       <div class={css.row}>
-        <button
-          type="button"
-          class="button quiet icon"
-          aria-label={playing ? 'Pause' : 'Play trail'}
+        <IconButton
+          icon={playing ? 'pause' : 'play'}
+          label={playing ? 'Pause' : 'Play trail'}
           onClick={() => {
-            if (!playing && value >= toMs) show(fromMs)
-            setPlaying(!playing)
+            if (playing) return setPlaying(false)
+            if (value >= toMs) show(fromMs)
+            play()
           }}
-        >
-          <Icon name={playing ? 'pause' : 'play'} size={16} />
-        </button>
+        />
         <span class={css.name}>{name}</span>
         <output title={timeZone}>{atMs === null && !isPast ? 'Now' : moment(value)}</output>
         {atMs === null ? null : (
-          <button type="button" class="button quiet small" onClick={() => setParams({ t: null })}>
-            {isPast ? 'Back to the end' : 'Back to now'}
-          </button>
+          <IconButton
+            icon="end"
+            label={isPast ? 'Back to the end' : 'Back to now'}
+            onClick={() => setParams({ t: null })}
+          />
         )}
-        <select
-          class={`input ${css.speed}`}
-          aria-label="Speed"
-          value={speed}
-          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
-        >
-          {speeds.map((one) => (
-            <option key={one} value={one}>
-              {one} ×
-            </option>
-          ))}
-        </select>
+        <IconButton icon="follow" label="Follow" isPressed={follows} onClick={() => follow(!follows)} />
+        <Speed speed={speed} onChoose={setSpeed} />
       </div>
       <input
         type="range"
@@ -96,3 +93,33 @@ export function Timeline({ fromMs, toMs, atMs, plays, name, limitedBy, isPast }:
     </section>
   )
 }
+
+type IconButtonProps = { icon: IconName; label: string; isPressed?: boolean; onClick: () => void }
+
+const IconButton = ({ icon, label, isPressed, onClick }: IconButtonProps) => (
+  <button
+    type="button"
+    class="button quiet icon"
+    aria-label={label}
+    {...(isPressed === undefined ? {} : { 'aria-pressed': isPressed })}
+    title={label}
+    onClick={onClick}
+  >
+    <Icon name={icon} size={16} />
+  </button>
+)
+
+const Speed = ({ speed, onChoose }: { speed: number; onChoose: (speed: number) => void }) => (
+  <select
+    class={`input ${css.speed}`}
+    aria-label="Speed"
+    value={speed}
+    onChange={(event) => onChoose(Number(event.currentTarget.value))}
+  >
+    {speeds.map((one) => (
+      <option key={one} value={one}>
+        {one} ×
+      </option>
+    ))}
+  </select>
+)

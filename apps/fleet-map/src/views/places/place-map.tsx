@@ -22,7 +22,6 @@ type PlaceMapProps = {
 const paddingPx = { left: 40, top: 40, right: 40, bottom: 40 }
 const start: View = { lon: 8, lat: 30, zoom: 1.6 }
 const nothing: never[] = []
-const shading = { metric: 'rsrp', bounds: [] } as const
 const dayMinutes = 1_440
 
 /** The map on which an area is drawn, with the devices of the organization. */
@@ -59,26 +58,15 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
   return (
     <MapSurface
       start={start}
-      devices={nothing}
-      selectedId={null}
       tiles={tiles}
-      shading={shading}
-      trail={nothing}
-      selectedCell={null}
-      zone={nothing}
       route={route}
       areas={areas}
       drawing={isDrawing}
       fit={fit}
-      look={null}
-      reveal={null}
       onMove={({ lon, lat }, _bounds, byReader) => {
         if (byReader) hasChosenView.current = true
         onLook([lon, lat])
       }}
-      onSelectDevice={() => {}}
-      onSelectCell={() => {}}
-      onSelectPlace={() => {}}
       onSelectCluster={show}
       onPoint={(lon, lat) => {
         hasChosenView.current = true

@@ -1,0 +1,32 @@
+import { get } from '../api/client.ts'
+import { useResource } from '../components/resource.ts'
+import { spanQuery, type TimeSpan, telemetryPath } from './history.ts'
+
+// Several parts of a page show the dwells and the times without service of a device: they share the requests.
+
+const refreshMs = 60_000
+const mostDwells = 200
+
+/** Where a device stood still, newest first. Undefined until it is known, and for callers who may not read it. */
+export function useDwells(deviceId: string, span: TimeSpan, mayRead: boolean) {
+  const query = { deviceId, ...spanQuery(span), limit: mostDwells }
+  return useResource(
+    JSON.stringify(['dwells', query, mayRead]),
+    async (signal) => (mayRead ? (await get('/fleet/dwells', { signal, query })).items : undefined),
+    { everyMs: mayRead ? refreshMs : 0, isShared: true },
+  )
+}
+
+/** When a device, or one of its modems, had no service, newest first. */
+export function useOutages(
+  deviceId: string,
+  span: TimeSpan,
+  { modem, mayRead }: { modem: string | null; mayRead: boolean },
+) {
+  const query = { ...spanQuery(span), modem }
+  return useResource(
+    JSON.stringify(['outages', deviceId, query, mayRead]),
+    async (signal) => (mayRead ? (await get(telemetryPath(deviceId, 'outages'), { signal, query })).items : undefined),
+    { everyMs: mayRead ? refreshMs : 0, isShared: true },
+  )
+}
