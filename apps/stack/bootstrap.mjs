@@ -23,7 +23,8 @@ function newestChangeMs(folder) {
 async function buildPage() {
   const page = join(repository, 'apps/fleet-map')
   if (!existsSync(join(page, 'index.html'))) return
-  const sources = ['src', 'public'].map((name) => newestChangeMs(join(page, name)))
+  const folders = ['src', 'public', 'help', '../../docs', '../../libs/telemetry', '../../clients/typescript/src']
+  const sources = folders.map((name) => newestChangeMs(join(page, name)))
   // The page shows the version of package.json.
   const files = ['index.html', 'docs.html', 'vite.config.ts', 'atlas.ts', '../../package.json'].map(
     (name) => statSync(join(page, name)).mtimeMs,
