@@ -177,6 +177,47 @@ test('maps the day of a device, shows its modems side by side, and switches betw
   expect(parameters(page).has('modem')).toBe(false)
 })
 
+test('shows a fleet, the day of a ship and a place across the antimeridian as one', {
+  timeout: 6 * minute,
+}, async () => {
+  const { call, adminKey } = product()
+  const ship = await registerVan(product(), 'Ferry')
+  const ts = Date.now() - 10_000
+  const fixes = Array.from({ length: 10 }, (_, index) => ({
+    ...{
+      kind: 'location',
+      ts: ts - (9 - index) * 60_000,
+      lat: -17,
+      lon: 179.95 + index / 100,
+      fix: '3d',
+      accuracyM: 5,
+    },
+  }))
+  await ship.report(fixes.map((fix) => ({ ...fix, lon: fix.lon > 180 ? fix.lon - 360 : fix.lon })))
+  const { organizationId } = ship
+  const lagoon = [[179, -18], [-179, -18], [-179, -16], [179, -16], [179, -18]] // biome-ignore format: one look
+  const area = { type: 'Polygon', coordinates: [lagoon] }
+  const place = await call<{ id: string }>('POST', `/orgs/${organizationId}/places`, { name: 'Lagoon', area }, adminKey)
+  const suva = { organizationId, serial: 'SUVA', name: 'Suva', model: 'RF-310' }
+  const { id } = await call<{ id: string }>('POST', '/devices', suva, adminKey)
+  const { token } = await call<{ token: string }>('POST', `/devices/${id}/token`, {}, adminKey)
+  const samples = [{ kind: 'location', ts, lat: -18.14, lon: 178.44, fix: '3d', accuracyM: 5 }]
+  await call('POST', '/telemetry', { samples }, token)
+
+  const { page } = await read(`#/map?org=${organizationId}`, { key: ship.key })
+  await expect.poll(() => mapLabel(page)).toBe('Map, 2 devices in view')
+  const zoom = () => Number(parameters(page).get('z'))
+  await expect.poll(zoom).toBeGreaterThan(5)
+  await page.goto(`${product().url}/#/device?id=${ship.deviceId}&org=${organizationId}`)
+  const map = page.getByRole('region', { name: 'Map of the last 24 hours' })
+  await map.getByRole('region', { name: 'Map, 1 device in view' }).waitFor()
+  await expect.poll(() => trailShare(page, map), { interval: 500 }).toBeGreaterThan(0.6)
+  await page.goto(`${product().url}/#/map?org=${organizationId}&place=${place.id}`)
+  await page.getByRole('complementary', { name: 'Place Lagoon' }).waitFor()
+  await expect.poll(() => Math.abs(Number(parameters(page).get('lon')))).toBeGreaterThan(179.5)
+  await expect.poll(zoom).toBeGreaterThan(5)
+})
+
 /** Returns in which part of the columns of a map a trail is drawn. */
 async function trailShare(page: Page, map: Locator): Promise<number> {
   const picture = (await map.locator('canvas').screenshot()).toString('base64')
