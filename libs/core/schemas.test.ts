@@ -1,7 +1,22 @@
 import { expect, test } from 'vitest'
 import { multilineText, newTag, soughtText, text } from './schemas.ts'
 
-const refused = ['00AD', '034F', '115F', '1160', '17B4', '180B', '180F', '200B', '3164', 'FEFF', 'FFA0', 'FFF9']
+const refused = [
+  '00AD',
+  '034F',
+  '115F',
+  '1160',
+  '17B4',
+  '180B',
+  '180F',
+  '200B',
+  '3164',
+  'FE00',
+  'FE0E',
+  'FEFF',
+  'FFA0',
+  'FFF9',
+]
 
 test.each([...refused, 'E0001', 'E0041', 'E01EF', 'E0FFF'])(
   'new names and tags cannot have the invisible U+%s',

@@ -4,12 +4,12 @@ import { z } from 'zod'
 const controls = String.raw`\u0000-\u001f\u007f-\u009f`
 /**
  * Invisible characters make texts differ that look the same: zero-width characters, marks of direction, separators of lines,
- * fillers and, from U+E0000 to U+E0FFF, tags. Without U+FE0F, because emoji have it. Tags are named by the first halves of
+ * fillers, selectors of variants and, from U+E0000 to U+E0FFF, tags. Without U+FE0F, because emoji have it. Tags are named by the first halves of
  * their pairs, because the patterns are part of the OpenAPI description and not all its readers know `\u{…}`.
  */
 const invisibles =
   String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f` +
-  String.raw`\u3164\ufeff\uffa0\ufff9-\ufffb\udb40-\udb43`
+  String.raw`\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\udb40-\udb43`
 const without = (characters: string) => new RegExp(`^[^${characters}]*$`)
 const printable = without(controls)
 const visible = without(controls + invisibles)
