@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { folded } from '#client/folded'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { seedDevices } from '#test/seed-devices'
 
@@ -146,6 +147,24 @@ describe('GET /devices', () => {
     }
     await api.services.pool.query('UPDATE organization SET name = $2 WHERE id = $1', [mine.id, 'Ο\u0301μιλος ΦΟΡΤΗΓΟΣ'])
     expect(await found('\u038cμιλοσ φορτηγος')).toHaveLength(names.length)
+  })
+
+  test('the page and the command line find the same letters as a search of the service', async () => {
+    const blocks = [
+      [0x20, 0x58f],
+      [0x1e00, 0x1fff],
+      [0xff21, 0xff5a],
+    ] as const
+    const letters = blocks.flatMap(([from, to]) =>
+      Array.from({ length: to - from + 1 }, (_, index) => String.fromCodePoint(from + index)),
+    )
+    const { rows } = await api.services.pool.query<{ letter: string; here: string }>(
+      'SELECT letter, text_folded(letter) AS here FROM unnest($1::text[]) AS letter',
+      [letters],
+    )
+    const groups = (keyOf: (row: { letter: string; here: string }) => string) =>
+      [...Map.groupBy(rows, keyOf).values()].map((equal) => equal.map(({ letter }) => letter).join(' '))
+    expect(groups(({ letter }) => folded(letter))).toEqual(groups(({ here }) => here))
   })
 
   test('200 returns pages without repeated or skipped items while devices are created', async () => {
