@@ -39,7 +39,7 @@ async function weigh(files: readonly string[]): Promise<number> {
   return weights.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 90 KB, background 30 KB, help 150 KB, font 50 KB and 90 KB, API reference 500 KB', async () => {
+test('limits the gzipped size: map 570 KB, device panel 40 KB, outlines 65 KB, other panels 10 KB, file readers 5 KB, views 95 KB, background 30 KB, help 150 KB, font 50 KB and 90 KB, API reference 500 KB', async () => {
   const entries = await readdir(built, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile() && !compressed.test(entry.name))
@@ -52,7 +52,7 @@ test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, o
   expect(reference.length).toBe(3)
   expect(await weigh(panels)).toBeLessThan(10_000)
   expect(views.length).toBeGreaterThan(0)
-  expect(await weigh(views)).toBeLessThan(90_000)
+  expect(await weigh(views)).toBeLessThan(95_000)
   expect(await weigh(reference)).toBeLessThan(500_000)
   const device = files.filter((file) => devicePanel.test(file))
   expect(device.length).toBeGreaterThan(2)
@@ -78,5 +78,5 @@ test('limits the gzipped size: map 560 KB, device panel 40 KB, outlines 65 KB, o
       !fonts.test(file) &&
       ![...panels, ...device, ...readers, ...views, ...reference, ...background, ...shapes, ...help].includes(file),
   )
-  expect(await weigh(map)).toBeLessThan(560_000)
+  expect(await weigh(map)).toBeLessThan(570_000)
 })

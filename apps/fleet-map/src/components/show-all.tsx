@@ -18,7 +18,7 @@ export function ShowAll<Item>({ items, first, children }: ShowAllProps<Item>) {
         <button
           type="button"
           class="button quiet small"
-          style={{ justifySelf: 'start' }}
+          style={{ justifySelf: 'start', marginLeft: 'calc(-1 * var(--space-3))' }}
           onClick={() => setShowsAll(true)}
         >
           Show all {items.length}

@@ -212,7 +212,15 @@ const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined):
     cell: ({ ruleId, ruleName }) => <a href={linkTo('alerts', { tab: 'rules', rule: ruleId })}>{ruleName}</a>,
     optional: true,
   },
-  { title: 'Opened', cell: ({ openedAt }) => <span title={moment(openedAt)}>{ago(openedAt)}</span>, optional: true },
+  {
+    title: 'Opened',
+    cell: ({ openedAt }) => (
+      <span class="one-line" title={moment(openedAt)}>
+        {ago(openedAt)}
+      </span>
+    ),
+    optional: true,
+  },
   { title: 'State', cell: (alert) => <StateCell alert={alert} />, optional: true },
   ...(act ? [actionsColumn(act)] : []),
 ]

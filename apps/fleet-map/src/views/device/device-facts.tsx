@@ -17,6 +17,14 @@ export const Fact = ({ name, children }: { name: string; children: preact.Compon
   </div>
 )
 
+/** Facts of one modem, below its name if it has one. */
+export const OfModem = ({ modem, children }: { modem: string | null; children: preact.ComponentChildren }) => (
+  <div class="stack">
+    {modem === null ? null : <h3>{modem}</h3>}
+    <dl class="facts">{children}</dl>
+  </div>
+)
+
 type DwellsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
 
 const firstShown = 5

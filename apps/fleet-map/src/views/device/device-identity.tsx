@@ -3,7 +3,7 @@ import type { Device } from '../../api/schemas.ts'
 import { useResource } from '../../components/resource.ts'
 import type { ReportedModem } from '../../state/modems.ts'
 import { holds } from '../../state/session.ts'
-import { Fact } from './device-facts.tsx'
+import { Fact, OfModem } from './device-facts.tsx'
 
 type DeviceIdentityProps = { device: Device; modems: readonly ReportedModem[] }
 
@@ -17,14 +17,13 @@ export function DeviceIdentity({ device: { id, organizationId }, modems }: Devic
     <section class="card panel" aria-label="SIM and identifiers">
       <h2>SIM and identifiers</h2>
       {sims.map(({ modem, facts }) => (
-        <dl key={modem} class="facts">
-          {modem === null ? null : <Fact name="Modem">{modem}</Fact>}
+        <OfModem key={modem} modem={modem}>
           {facts.map(([name, value]) => (
             <Fact key={name} name={name}>
               {value}
             </Fact>
           ))}
-        </dl>
+        </OfModem>
       ))}
       {imei.length + mac.length > 0 ? (
         <dl class="facts">

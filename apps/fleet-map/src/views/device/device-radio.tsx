@@ -3,7 +3,7 @@ import type { RadioHealth } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { comparedText, intervalText, offsetText, radioStatusText } from '../../components/radio-text.ts'
 import { useResource } from '../../components/resource.ts'
-import { Fact } from './device-facts.tsx'
+import { Fact, OfModem } from './device-facts.tsx'
 
 /** The service compares at most once an hour. */
 const everyMs = 600_000
@@ -31,12 +31,11 @@ export function DeviceRadio({ deviceId }: { deviceId: string }) {
 }
 
 const RadioFacts = ({ radio }: { radio: RadioHealth }) => (
-  <dl class="facts">
-    {radio.modem === null ? null : <Fact name="Modem">{radio.modem}</Fact>}
+  <OfModem modem={radio.modem}>
     <Fact name="Status">{radioStatusText[radio.status]}</Fact>
     <Fact name="Offset">{offsetText(radio.offsetDb)}</Fact>
     <Fact name="95 % interval">{intervalText(radio)}</Fact>
     <Fact name="Compared with">{comparedText(radio)}</Fact>
     {radio.sinceAt === null ? null : <Fact name="Weak since">{radio.sinceAt.slice(0, 10)}</Fact>}
-  </dl>
+  </OfModem>
 )

@@ -29,6 +29,10 @@ function placeOf({ alignment, ts }: ShownSignal, fix: FleetDevice['location']): 
   return alignmentLabel[alignment ?? 'none'] ?? alignment ?? ''
 }
 
+/** Formats how long before the time slider something was, as "12 s earlier". */
+const earlier = (ts: string, atMs: number): string =>
+  ago(ts, atMs).replace(/^now$/, '0 s ago').replace(/ago$/, 'earlier')
+
 type SignalNowProps = {
   onMap: FleetDevice | undefined
   modem?: Modem | undefined
@@ -47,7 +51,7 @@ type SignalNowProps = {
 export function SignalNow({ onMap, modem, isLoading, withFix = true, past }: SignalNowProps) {
   const signal: ShownSignal | null | undefined = past ? past.signal : (modem ?? onMap?.signal)
   const fix = past ? past.fix && { ...past.fix, ts: new Date(past.fix.ts).toISOString() } : onMap?.location
-  const age = (ts: string) => (past ? ago(ts, past.atMs).replace(/ago$/, 'earlier') : ago(ts))
+  const age = (ts: string) => (past ? earlier(ts, past.atMs) : ago(ts))
   const isOld = signal ? Date.now() - Date.parse(signal.ts) > silenceMs : false
   if (!signal)
     return (

@@ -4,7 +4,7 @@ import { ago, moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { minutesText } from '../../components/sim-text.ts'
 import { readOperatorNames } from '../../state/operators.ts'
-import { Fact } from './device-facts.tsx'
+import { Fact, OfModem } from './device-facts.tsx'
 
 /** The service compares at most once an hour. */
 const everyMs = 600_000
@@ -43,8 +43,7 @@ export function DeviceSims({ deviceId, org }: { deviceId: string; org: string })
 }
 
 const SimFacts = ({ sim, nameOf }: { sim: SimAdvice; nameOf: (plmn: string) => string }) => (
-  <dl class="facts">
-    {sim.modem === null ? null : <Fact name="Modem">{sim.modem}</Fact>}
+  <OfModem modem={sim.modem}>
     <Fact name={sim.plmn === null ? 'Unknown operator' : nameOf(sim.plmn)}>
       {minutesText(sim.noServiceMinutesPerDay)} today
     </Fact>
@@ -53,5 +52,5 @@ const SimFacts = ({ sim, nameOf }: { sim: SimAdvice; nameOf: (plmn: string) => s
         {noServiceMinutesPerDay === null ? 'Not known here' : minutesText(noServiceMinutesPerDay)}
       </Fact>
     ))}
-  </dl>
+  </OfModem>
 )

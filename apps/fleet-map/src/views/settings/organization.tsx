@@ -15,6 +15,7 @@ import { subscriptionLabel } from './subscription.ts'
 
 const limitLabel: Record<string, string> = {
   apiKeys: 'API keys',
+  people: 'People',
   enrollmentKeys: 'Enrollment keys',
   webhooks: 'Webhooks',
   groups: 'Groups',
