@@ -148,6 +148,33 @@ describe('dates of an nmea upload', () => {
   })
 })
 
+describe('nmea: a cycle that begins with sentences without a time', () => {
+  const vtg = (knots: number) => sentence(`GNVTG,45.0,T,,M,${knots}.0,N,,K,A`)
+  const gsa = (hdop: number) => sentence(`GNGSA,A,3,04,05,,09,12,,,24,,,,,2.5,${hdop},2.1`)
+  const fix = (second: number) => sentence(`GNGGA,10000${second},5000.0000,N,00800.0000,W,1,08,,5,M,46.9,M,,`)
+
+  test.each([
+    ['VTG, GSA, GGA', (n: number) => [vtg(n), gsa(n), fix(n)]],
+    ['GSA of several constellations', (n: number) => [gsa(n), gsa(9), gsa(9), vtg(n), fix(n)]],
+    ['GSA, GGA, VTG', (n: number) => [gsa(n), fix(n), vtg(n)]],
+    ['GGA, VTG, GSA', (n: number) => [fix(n), vtg(n), gsa(n), gsa(9)]],
+  ])('%s: each position has its own speed and dilution', (_, cycle) => {
+    const { samples } = read('nmea', [1, 2, 3].flatMap(cycle).join('\n'))
+    expect(samples).toMatchObject(
+      [1, 2, 3].map((n) => ({ ts: at(4, 10, 0, n), hdop: n, speedMps: expect.closeTo(n * 0.5144, 3), fix: '3d' })),
+    )
+  })
+
+  test('one time of day on several days, with VTG between', () => {
+    const days = [2, 3, 4].flatMap((day) => [ggaOf('100000'), vtg(day), rmcOf('100000', `0${day}0526`)])
+    const first = [2, 3, 4].flatMap((day) => [vtg(day), ggaOf('100000'), rmcOf('100000', `0${day}0526`)])
+    for (const lines of [days, first])
+      expect(read('nmea', lines.join('\n')).samples).toMatchObject(
+        [2, 3, 4].map((day) => ({ ts: at(day, 10), satellites: 8, headingDeg: 45 })),
+      )
+  })
+})
+
 test('nmea: the forms of receivers', () => {
   const precise = sentence('GNGGA,123519.123456789,4807.038000000012,N,01131.000000000012,E,4,08,0.9,545.4,M,46.9,M,,')
   const { samples, rejected, dropped } = read('nmea', `${sentence('PUBX,00,1')}\n${sentence('PMTK001,1')}\n${precise}`)

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { adapterOf } from '#adapters/adapters'
 import { linesOf } from '#adapters/lines'
 import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
 import type { Delivered } from '../delivery.ts'
@@ -10,11 +11,21 @@ import {
   type Moment,
   type MomentStream,
 } from '../moments.ts'
+import { type LimitedWait, waitAtMost } from './limited-wait.ts'
 import { createReportTurns, type ReportTurns } from './report-turns.ts'
 import type { TopicRule } from './topic-rules.ts'
 
-/** The sentences or objects of one device. `pending`: its moments that have lines which are not reported yet. */
-type Lines = { stream: MomentStream; pending: Set<Moment>; turns: ReportTurns }
+/**
+ * The sentences or objects of one device. `pending`: its moments that have lines which are not reported yet. `reported`: the last
+ * report. `waiting`: set while lines wait for others of their moment.
+ */
+type Lines = {
+  stream: MomentStream
+  pending: Set<Moment>
+  turns: ReportTurns
+  reported: Promise<Delivered | undefined>
+  waiting: LimitedWait | undefined
+}
 
 type Report = (body: Buffer, receivedAtMs: number) => Promise<Delivered | undefined>
 
@@ -35,10 +46,13 @@ const maxDevices = 5_000
 /** A message with more lines is an upload, which has its moments whole. */
 const maxLines = 100
 const maxLineCharacters = 8 * 1024
+/** How long lines that say nothing alone wait for others of their moment. A broker can deliver one message at a time, and must keep up. */
+const waitMs = 500
 
 /**
  * Joins publishers of one sentence of NMEA or one object of gpsd a message. As with values, each message is reported at once, with all
- * lines of its moment: the service stores one row, which each report replaces by a fuller one.
+ * lines of its moment: the service stores one row, which each report replaces by a fuller one. Only lines that say nothing without
+ * others of their moment wait for these.
  */
 export function createLineCollections(nowMs: () => number): LineCollections {
   const recentOf = createRecentMoments()
@@ -57,15 +71,40 @@ export function createLineCollections(nowMs: () => number): LineCollections {
         stream: createMomentStream(protocol, recentOf(key), nowMs),
         pending: new Set(),
         turns: createReportTurns(),
+        reported: Promise.resolve(undefined),
+        waiting: undefined,
       }
       devices.set(key, known)
-      for (const line of lines) known.pending.add(known.stream.add(line))
-      return known.turns(() => {
-        const moments = [...known.pending]
-        known.pending.clear()
-        const receivedAtMs = Math.max(...moments.map((moment) => moment.receivedAtMs))
-        return report(Buffer.from(moments.flatMap(datedLines).join('\n')), receivedAtMs)
-      })
+      const added = new Set(lines.map((line) => known.stream.add(line)))
+      for (const moment of added) known.pending.add(moment)
+      const reportPending = () =>
+        known.turns(() => {
+          const moments = [...known.pending]
+          // The lines of this message were in the report of a later one.
+          if (moments.length === 0) return known.reported
+          known.pending.clear()
+          const receivedAtMs = Math.max(...moments.map((moment) => moment.receivedAtMs))
+          known.reported = report(Buffer.from(moments.flatMap(datedLines).join('\n')), receivedAtMs)
+          return known.reported
+        })
+      // The service refuses lines that say nothing alone, such as VTG or SKY. A cycle can begin with them.
+      if (!isUnderstood(protocol, [...added].flatMap(datedLines), nowMs())) {
+        known.waiting ??= waitAtMost(waitMs, () => {
+          known.waiting = undefined
+        })
+        return known.waiting.until.then(reportPending)
+      }
+      known.waiting?.end()
+      known.waiting = undefined
+      return reportPending()
     },
   }
 }
+
+/** Returns whether the service accepts these lines. */
+const isUnderstood = (protocol: 'nmea' | 'gpsd', lines: readonly string[], receivedAtMs: number): boolean =>
+  adapterOf(protocol).translate(
+    Buffer.from(lines.join('\n')),
+    { path: '', query: '', authorization: undefined, mediaType: '' },
+    receivedAtMs,
+  ).ok

@@ -6,6 +6,7 @@ import { maxReportBytes } from '#device-edge/contract'
 import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
 import type { Delivered } from '../delivery.ts'
 import type { Message } from './broker.ts'
+import { type LimitedWait, waitAtMost } from './limited-wait.ts'
 import { createReportTurns, type ReportTurns } from './report-turns.ts'
 import type { TopicRule } from './topic-rules.ts'
 
@@ -17,7 +18,7 @@ type Collection = {
   merged: Record<string, unknown>
   turns: ReportTurns
   /** Set while the values wait for the name of their modem. */
-  waiting: { until: Promise<void>; end: () => void } | undefined
+  waiting: LimitedWait | undefined
 }
 
 type Report = (body: Buffer, receivedAtMs: number) => Promise<Delivered | undefined>
@@ -71,7 +72,7 @@ export function createValueCollections(nowMs: () => number): ValueCollections {
       return nameless
     }
     const waits = rule.protocol === 'modemmanager' && modem === undefined
-    const waiting = waits ? waitForName(() => lastModems.set(owner, lastModems.get(owner) ?? '')) : undefined
+    const waiting = waits ? waitAtMost(collectMs, () => lastModems.set(owner, lastModems.get(owner) ?? '')) : undefined
     const turns = createReportTurns()
     const collection = { openedAtMs: nowMs(), modem: modem || undefined, merged: {}, turns, waiting }
     open.set(key, collection)
@@ -97,20 +98,6 @@ export function createValueCollections(nowMs: () => number): ValueCollections {
       })
     },
   }
-}
-
-/** Waits until `end` is called, or two seconds have passed: then it calls `onTimeout`. */
-function waitForName(onTimeout: () => void): { until: Promise<void>; end: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(() => {
-    onTimeout()
-    resolve()
-  }, collectMs).unref()
-  const end = () => {
-    clearTimeout(timer)
-    resolve()
-  }
-  return { until: promise, end }
 }
 
 const isCollected = ({ protocol, parameter }: TopicRule) => parameter === true || protocol === 'modemmanager'

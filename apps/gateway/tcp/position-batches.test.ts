@@ -58,6 +58,22 @@ test.each([1_000, 990, 1_015])('every moment of a receiver that sends each %d ms
   expect(complete).toEqual(moments)
 })
 
+test.each([[[1, 3, 2, 0, 4]], [[3, 2, 1, 0, 4]], [[4, 3, 0, 1, 2]], [[2, 4, 1, 3, 0]]])(
+  'every moment is complete with its sentences in the order %j',
+  (order) => {
+    const { batches, complete } = collect()
+    const moments = ['100000.00', '100001.00', '100002.00'].map((time) => {
+      const lines = cycle(time)
+      // Each moment has another speed.
+      const vtg = sentence(`GNVTG,45.0,T,,M,${time.slice(5, 6)}2.3,N,22.8,K,A`)
+      return order.map((index) => (index === 1 ? vtg : (lines[index] ?? '')))
+    })
+    for (const line of moments.flat()) batches.add('nmea', device, line)
+    batches.completeAll()
+    expect(complete).toEqual(moments)
+  },
+)
+
 test('moments of ten a second, and of a receiver that does not know the time, are told apart', () => {
   const { batches, complete } = collect()
   const fast = ['100000.00', '100000.10', '100000.20'].map(cycle)

@@ -16,22 +16,28 @@ type Timed = Omit<SentenceFacts, 'fields'> & { type: string }
 
 /**
  * Returns a function that is called with each sentence of a stream, and returns whether the sentence begins another moment. A
- * sentence without a time belongs to the moment before it, unless its type has a time and the moment has that type already:
- * a receiver that does not know the time repeats its sentences without one.
+ * sentence without a time belongs to the moment before it, unless the moment has its type already: a receiver that does not know
+ * the time repeats its sentences without one, and one whose cycle begins with GSA or VTG sends them before the time. Only GSA of
+ * several constellations follow each other, and sentences that repeat the time can be of another day.
  */
 export function createMomentBoundaries(): (sentence: Timed) => boolean {
   let current: Pick<SentenceFacts, 'ofDayMs' | 'midnightMs'> = {}
   let types = new Set<string>()
+  let lastType = ''
+  let isTimeRepeated = false
   const differs = (sent: number | undefined, known: number | undefined) =>
     sent !== undefined && known !== undefined && sent !== known
   return ({ type, isTimed, ofDayMs, midnightMs }) => {
     const isLater = differs(ofDayMs, current.ofDayMs) || differs(midnightMs, current.midnightMs)
-    const isRepeated = isTimed && ofDayMs === undefined && types.has(type)
+    const isKnown = types.has(type)
+    const isRepeated = isKnown && (isTimed ? ofDayMs === undefined : type !== lastType && !isTimeRepeated)
     const begins = isLater || isRepeated
     if (begins) {
       types = new Set()
       current = {}
     }
+    isTimeRepeated = !begins && (isTimeRepeated || (isKnown && isTimed))
+    lastType = type
     current = { ofDayMs: current.ofDayMs ?? ofDayMs, midnightMs: current.midnightMs ?? midnightMs }
     types.add(type)
     return begins
