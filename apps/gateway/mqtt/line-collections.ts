@@ -46,7 +46,10 @@ const maxDevices = 5_000
 /** A message with more lines is an upload, which has its moments whole. */
 const maxLines = 100
 const maxLineCharacters = 8 * 1024
-/** How long lines that say nothing alone wait for others of their moment. A broker can deliver one message at a time, and must keep up. */
+/**
+ * How long lines that say nothing alone wait for others of their moment. Short, because a broker that delivers one message at a
+ * time must keep up.
+ */
 const waitMs = 500
 
 /**
