@@ -22,6 +22,15 @@ describe('areaTest', () => {
     expect(contains({ lat: 51.001, lon: 8.5 })).toBe(false)
   })
 
+  test('a polygon contains its corners and edges, at 180° also those of the other side', () => {
+    const { contains } = areaTest(polygon(...square))
+    for (const [lon, lat] of square) expect(contains({ lat, lon })).toBe(true)
+    expect([contains({ lat: 50.5, lon: 9 }), contains({ lat: 51, lon: 8.25 })]).toEqual([true, true])
+    const lagoon = areaTest(polygon([170, 0], [180, 0], [180, 4], [170, 4], [170, 0]))
+    for (const lon of [180, -180]) expect(lagoon.contains({ lat: 1, lon })).toBe(true)
+    expect(lagoon.contains({ lat: 1, lon: -179.999 })).toBe(false)
+  })
+
   test('a concave polygon does not contain its bay', () => {
     const { contains } = areaTest(polygon([0, 0], [4, 0], [4, 4], [2, 1], [0, 4], [0, 0]))
     expect(contains({ lat: 0.5, lon: 2 })).toBe(true)

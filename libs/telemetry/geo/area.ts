@@ -30,7 +30,7 @@ export function ringFault(ring: readonly Position[]): string | undefined {
   return crossesItself(corners) ? 'The edges of the polygon must not cross each other.' : undefined
 }
 
-/** Prepares an area for many points. A point on the boundary of a circle is inside. */
+/** Prepares an area for many points. A point on the boundary is inside, as in Postgres. */
 export function areaTest(area: Area): AreaTest {
   return area.type === 'Circle' ? circleTest(area) : polygonTest(cornersOf(area.coordinates[0] ?? []))
 }
@@ -63,11 +63,12 @@ function polygonTest(corners: readonly Position[]): AreaTest {
   }
 }
 
-/** Even-odd rule. */
+/** Even-odd rule, for points that are on no edge. */
 function isInRing(corners: readonly Position[], x: number, y: number): boolean {
   let isIn = false
   let before = corners.at(-1)
   for (const corner of corners) {
+    if (before && isOnEdge(before, corner, x, y)) return true
     if (before && corner[1] > y !== before[1] > y) {
       const crossingX = corner[0] + ((y - corner[1]) / (before[1] - corner[1])) * (before[0] - corner[0])
       if (x < crossingX) isIn = !isIn
@@ -76,6 +77,13 @@ function isInRing(corners: readonly Position[], x: number, y: number): boolean {
   }
   return isIn
 }
+
+const isOnEdge = ([fromX, fromY]: Position, [toX, toY]: Position, x: number, y: number): boolean =>
+  x >= Math.min(fromX, toX) &&
+  x <= Math.max(fromX, toX) &&
+  y >= Math.min(fromY, toY) &&
+  y <= Math.max(fromY, toY) &&
+  (toX - fromX) * (y - fromY) === (toY - fromY) * (x - fromX)
 
 const boundsOf = ({ minX, maxX, minY, maxY }: Extent): BoundingBox => [
   normalizeLongitude(minX),

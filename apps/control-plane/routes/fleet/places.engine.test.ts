@@ -317,10 +317,12 @@ test('the database and the service agree on what is inside a place', async () =>
   for (const [index, area] of areas.entries()) {
     expect((await api.call('POST', path, { token: key, json: { name: `P${index}`, area } })).status).toBe(201)
   }
-  const points = Array.from({ length: 900 }, (_, n) => ({
+  const around = Array.from({ length: 900 }, (_, n) => ({
     lat: (n % 2 === 0 ? 49.5 : -18.5) + ((n >> 1) % 21) * 0.1501,
     lon: n % 2 === 0 ? 2.5 + (n % 31) * 0.1003 : ((178.5 + (n % 31) * 0.1003 + 180) % 360) - 180,
   }))
+  const onEdges = [[-18, 180], [-18, -180], [-17, 179], [-18, -179], [-17.5, 180], [-17.5, -180], [50, 4], [51, 5], [52, 3]] // biome-ignore format: one look
+  const points = [...around, ...onEdges.map(([lat = 0, lon = 0]) => ({ lat, lon }))]
   const { rows } = await api.services.pool.query<{ name: string; n: number }>(
     `SELECT place.name, point.n::int - 1 AS n FROM place,
        unnest($2::float8[], $3::float8[]) WITH ORDINALITY AS point (lat, lon, n)
@@ -333,5 +335,8 @@ test('the database and the service agree on what is inside a place', async () =>
     points.flatMap((point, n) => (contains(point) ? [`P${place} ${n}`] : [])),
   )
   expect(new Set(byService.map((text) => text.slice(0, 2))).size).toBe(4)
+  expect(byService.filter((text) => Number(text.slice(3)) >= around.length).length).toBeGreaterThanOrEqual(
+    onEdges.length,
+  )
   expect(bySql).toEqual(byService.sort())
 })
