@@ -1,5 +1,5 @@
-import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './test/support/child-environment.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { summaryReporter } from './test/support/summary-reporter.ts'
 import { unfinishedReporter } from './test/support/unfinished-reporter.ts'
@@ -9,8 +9,7 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 /** The tests of a kind. The name of a file says what its tests need; `*.test.ts` alone needs neither Postgres nor QuestDB. */
 const testsOf = (kind: string) => `{apps,clients,libs,test}/**/*${kind}.test.ts`
 
-// Node keeps the stripped and compiled modules there for the next process: of the workers, and of the parts that tests start.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled')
+process.env.NODE_COMPILE_CACHE = compileCache
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }
 

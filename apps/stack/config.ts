@@ -29,6 +29,13 @@ export const configSchema = z
       .describe(
         'The maximum Java heap of the embedded QuestDB; see [operations](operations.md) for large fleets. Default: 512 MiB.',
       ),
+    QUESTDB_JAVA_OPTIONS: z
+      .string()
+      .transform((options) => options.split(/\s+/).filter(Boolean))
+      .optional()
+      .describe(
+        'More options of the Java of the embedded QuestDB, with spaces between. They take precedence over its own.',
+      ),
     JAVA_HOME: z.string().optional().describe('The Java for the embedded QuestDB. Default: `java` on the PATH.'),
     KAFKA_BROKERS: z.string().optional(),
     KAFKA_PARTITIONS: z.string().optional(),

@@ -98,6 +98,7 @@ async function keepQuestdb(
       javaHome: config.JAVA_HOME,
       ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
       heapBytes: config.QUESTDB_HEAP_BYTES,
+      javaOptions: config.QUESTDB_JAVA_OPTIONS,
       ports,
       signal,
     }),

@@ -6,6 +6,7 @@ import { ensureAccess } from '#fleet/access/bootstrap'
 import { migrate } from '#postgres/migrate'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
+import { childEnvironment } from '#test/child-environment'
 import { mountSmallDisk } from '#test/small-disk'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
@@ -182,7 +183,7 @@ async function plan(
 ) {
   const { postgres, questdb } = engines
   const environment = {
-    PATH: process.env.PATH ?? '',
+    ...childEnvironment,
     POSTGRES_URL: postgres.url,
     QUESTDB_URL: questdb.httpUrl,
     QUESTDB_PG_URL: questdb.pgUrl,

@@ -11,6 +11,7 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { longOfH3 } from '#questdb/votes/h3-index'
 import { createTableSql, tables } from '#telemetry/rows/tables'
 import { createUntilAvailable } from '#telemetry-writer/store/until-available'
+import { shortLivedQuestdb } from '#test/short-lived-questdb'
 import { applied, storeRows } from '#test/telemetry-rows'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
 
@@ -146,7 +147,7 @@ test('tables of a version that knew one modem keep their rows, and tell modems a
 test('a QuestDB that was killed while it replaced the metadata of a table starts with its rows', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-metadata-'))
   const withStarted = async (run: (questdb: QuestdbSql) => Promise<void>) => {
-    const engine = await startQuestdb({ dir, cacheDir: '.cache', javaHome: process.env.JAVA_HOME })
+    const engine = await startQuestdb({ dir, ...shortLivedQuestdb })
     const questdb = openQuestdbSql(engine.pgUrl, { applicationName: 'test', maxConnections: 1 })
     try {
       await run(questdb)
@@ -204,7 +205,7 @@ type Connections = [QuestdbSql, ...QuestdbSql[]]
 
 async function withQuestdb(run: (questdb: { connections: Connections; dir: string }) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-schema-'))
-  const engine = await startQuestdb({ dir, cacheDir: '.cache', javaHome: process.env.JAVA_HOME })
+  const engine = await startQuestdb({ dir, ...shortLivedQuestdb })
   const open = () => openQuestdbSql(engine.pgUrl, { applicationName: 'test', maxConnections: 1 })
   const connections: Connections = [open(), open(), open(), open()]
   try {

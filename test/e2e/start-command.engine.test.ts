@@ -9,6 +9,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '#test/database'
 import { readableByOthers } from '#test/private-data'
 import { questdbConnection } from '#test/questdb'
+import { shortLivedEnvironment } from '#test/short-lived-questdb'
 import { endsOfLogs } from '#test/started-product'
 import { until } from '#test/until'
 import { freePort } from '../../apps/stack/engines/process.ts'
@@ -17,6 +18,7 @@ const repository = join(import.meta.dirname, '../..')
 const root = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
 const dataDir = join(root, 'data')
 const minute = 60_000
+const { QUESTDB_JAVA_OPTIONS: javaOptions } = shortLivedEnvironment
 
 type Run = { child: ChildProcess; output(): string; saw(text: string): Promise<true> }
 
@@ -35,7 +37,7 @@ function killAll(): void {
 /** Runs `npm start` with a folder of this test, in a separate process group as in a terminal. */
 function start(folder = dataDir, environment: Record<string, string> = {}): Run {
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder, '--no-demo']
-  const env = { ...process.env, ...environment }
+  const env = { ...process.env, ...shortLivedEnvironment, ...environment }
   const child = spawn('node', args, { cwd: repository, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   started.push(child)
   let output = ''
@@ -106,6 +108,9 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   expect(access).toMatchObject({ demoKey: null, demoOrganizationId: null, adminKey: expect.stringMatching(/^flk_/) })
   expect((await stat(join(dataDir, 'access.json'))).mode & 0o777).toBe(0o600)
   expect(await statusOf('/readyz')).toBe(200)
+  // After the default ones, so that they take precedence.
+  const [defaultOptions] = commandLineIn(`/proc/${await pidOf('questdb/pid')}`).split(javaOptions)
+  expect(defaultOptions).toMatch(/ -XX:\+UseParallelGC .* $/)
   const organization = await call('POST', '/orgs', { name: 'Kept across starts' })
   expect(organization.status).toBe(201)
   const gateway = await prepareGateway(JSON.parse(organization.body).id)

@@ -7,6 +7,7 @@ import { openPool } from '#postgres/pool'
 import { openQuestdbSql } from '#questdb/server/sql'
 import { type IngestPlace, type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { shortLivedQuestdb } from '#test/short-lived-questdb'
 import { countRows, figuresOf } from '#test/stored-telemetry'
 import { until } from '#test/until'
 import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
@@ -41,12 +42,7 @@ export async function openScene(
   chmodSync(folder, 0o711)
   const runPostgres = (port?: number) => startPostgres({ dir: join(folder, 'postgres'), ...(port ? { port } : {}) })
   const runQuestdb = (ports?: QuestdbEngine['ports']) =>
-    startQuestdb({
-      dir: join(folder, 'questdb'),
-      cacheDir: '.cache',
-      javaHome: process.env.JAVA_HOME,
-      ...(ports ? { ports } : {}),
-    })
+    startQuestdb({ dir: join(folder, 'questdb'), ...shortLivedQuestdb, ...(ports ? { ports } : {}) })
   const [postgres, questdb] = await Promise.all([runPostgres(), runQuestdb()])
   await migrate(postgres.url)
   const pool = openPool(postgres.url, { applicationName: 'faults' })

@@ -8,6 +8,7 @@ import { applySchema } from '#questdb/schema/schema'
 import { openQuestdbSql } from '#questdb/server/sql'
 import { startPostgres } from '../../apps/stack/engines/postgres.ts'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
+import { shortLivedQuestdb } from './short-lived-questdb.ts'
 
 export type QuestdbConnection = { httpUrl: string; pgUrl: string; user: string; password: string }
 
@@ -32,7 +33,7 @@ export default async function startEngines(project: TestProject): Promise<() => 
   const started = await Promise.allSettled([
     startPostgres({ dir: join(dir, 'postgres'), durable: false }),
     // All tests wait for it.
-    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME, yields: false }),
+    startQuestdb({ dir: join(dir, 'questdb'), ...shortLivedQuestdb, yields: false }),
   ])
   const stop = async () => {
     await Promise.all(started.map((engine) => engine.status === 'fulfilled' && engine.value.stop()))

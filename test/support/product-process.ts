@@ -4,6 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { childEnvironment } from './child-environment.ts'
+import { shortLivedEnvironment } from './short-lived-questdb.ts'
 import { until } from './until.ts'
 
 const repository = join(import.meta.dirname, '../..')
@@ -38,7 +40,7 @@ export async function startProductProcess(
   await chmod(folder, 0o711)
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder, ...options]
   // Tests look at what they create, and the rollouts of the examples would restart their routers.
-  const env = { ...process.env, EXAMPLES: 'false', ...environment }
+  const env = { ...process.env, ...childEnvironment, EXAMPLES: 'false', ...shortLivedEnvironment, ...environment }
   const child = spawn('node', args, { cwd: repository, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { type QuestdbEngine, startQuestdb } from '../../apps/stack/engines/questdb.ts'
+import { shortLivedQuestdb } from './short-lived-questdb.ts'
 
 /** A QuestDB server of its own, with an empty folder, that a test can kill, freeze and restart. */
 export type TestCopy = {
@@ -28,7 +29,7 @@ export async function startTestCopy(name: string, restore?: (folder: string) => 
   const folder = join(dir, 'data')
   await mkdir(folder)
   await restore?.(folder)
-  const options = { dir, cacheDir: '.cache', javaHome: process.env.JAVA_HOME }
+  const options = { dir, ...shortLivedQuestdb }
   let engine: QuestdbEngine = await startQuestdb(options)
   const { httpUrl, pgUrl, user, password, ports } = engine
   const url = new URL(httpUrl)

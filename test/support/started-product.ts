@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { shortLivedEnvironment } from './short-lived-questdb.ts'
 import { until } from './until.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
@@ -30,7 +31,7 @@ export async function startProduct(
 ): Promise<StartedProduct> {
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])]
   // Tests look at what they create, and the rollouts of the examples would restart their routers.
-  const env = { ...process.env, EXAMPLES: 'false', ...options.environment }
+  const env = { ...process.env, EXAMPLES: 'false', ...shortLivedEnvironment, ...options.environment }
   const child = spawn('node', args, { cwd: repository, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))

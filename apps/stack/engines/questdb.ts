@@ -37,6 +37,8 @@ export type QuestdbOptions = {
   ramLimitBytes?: number | undefined
   /** Maximum size of the Java heap, in which QuestDB keeps the ids of the devices that report. */
   heapBytes?: number | undefined
+  /** More options of Java. They take precedence over the default ones. */
+  javaOptions?: readonly string[] | undefined
   /** Whether it leaves busy cores to other processes once it is ready. Default: true. */
   yields?: boolean
   /** Aborts the start. */
@@ -72,7 +74,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   const password = await keptSecret(join(dir, 'password'), replaceable)
   await repairTables(dataDir)
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
-  const process = await startProcess(java, [...javaFlags(jar, options.heapBytes ?? defaultHeapBytes), '-d', dataDir], {
+  const process = await startProcess(java, [...javaFlags(jar, options), '-d', dataDir], {
     logFile,
     pidFile,
     cwd: dir,
@@ -108,12 +110,13 @@ async function query(engine: { httpUrl: string; password: string }, sql: string)
 }
 
 /** A small heap is sufficient for most fleets: QuestDB keeps columns and buffers outside of it, within the RAM limit. */
-function javaFlags(jar: string, heapBytes: number): string[] {
+function javaFlags(jar: string, { heapBytes = defaultHeapBytes, javaOptions = [] }: QuestdbOptions): string[] {
   return [
     '-Xms128m',
     `-Xmx${Math.round(heapBytes / mebibyte)}m`,
     '-XX:+UseParallelGC',
     '-XX:+ExitOnOutOfMemoryError',
+    ...javaOptions,
     ...opened.flatMap((name) => ['--add-opens', `java.base/${name}=io.questdb`]),
     '--add-exports',
     'java.base/jdk.internal.math=io.questdb',
