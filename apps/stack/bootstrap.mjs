@@ -59,16 +59,19 @@ const typeCheck = (name, ...args) => [
 ]
 
 /** Runs all checks, also after one fails, so that one run reports all problems. */
-async function runTests(args) {
+async function runTests(args, worldMap) {
   const checks = [
     ['style', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']],
     ['types', typeCheck('types')],
     ['types of the page', typeCheck('types-of-the-page', '--project', 'apps/fleet-map')],
     ['unused code', ['node_modules/knip/bin/knip.js']],
-    ['tests', ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'engines', ...args]],
   ]
-  const failed = []
-  for (const [name, command] of checks) if ((await run(projectNode, command)) !== 0) failed.push(name)
+  const tests = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'engines', ...args]
+  const failing = async ([name, command]) => ((await run(projectNode, command)) === 0 ? [] : [name])
+  // At the same time, because most of them use one core. The tests use all.
+  const failedChecks = (await Promise.all(checks.map(failing))).flat()
+  await worldMap
+  const failed = [...failedChecks, ...(await failing(['tests', tests]))]
   console.log(failed.length === 0 ? 'Style, types, unused code and tests: passed.' : `Failed: ${failed.join(', ')}.`)
   return failed.length === 0 ? 0 : 1
 }
@@ -78,10 +81,7 @@ async function main([first, ...rest]) {
   // The service does not wait for it: until it is built, the page shows country outlines.
   const worldMap = buildWorldMap()
   await buildPage()
-  if (first === '--run-tests') {
-    await worldMap
-    return runTests(rest)
-  }
+  if (first === '--run-tests') return runTests(rest, worldMap)
   const args = first === undefined ? [] : [first, ...rest]
   // The closing of the channel tells the supervisor that this process ended. Relative paths refer to the caller's folder.
   const options = { cwd: process.cwd(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] }
