@@ -15,18 +15,20 @@ import { stoppedUnderLoad } from './stopped-under-load.ts'
 
 // npm run test:faults -- [--cluster] [--quick] [--retry] [--only NAME]…: kills real processes. Exit code 1 if an invariant
 // broke. With --retry, a fault that does not finish is run once more; one whose invariant broke is not.
+
+// Longest first, so that none is left at the end.
 const faultsOfProcesses: Fault[] = [
   postgresOutages,
-  ingestKilled,
-  questdbKilled,
-  linksCut,
-  postgresAway,
-  stoppedUnderLoad,
-  diskFull,
-  jobsRedisLost,
-  jobsWorkerKilled,
-  jobsPostgresKilled,
   momentsKilled,
+  ingestKilled,
+  diskFull,
+  questdbKilled,
+  stoppedUnderLoad,
+  linksCut,
+  jobsWorkerKilled,
+  postgresAway,
+  jobsRedisLost,
+  jobsPostgresKilled,
 ]
 
 const { values } = parseArgs({
