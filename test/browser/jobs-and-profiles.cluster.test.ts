@@ -195,7 +195,7 @@ async function newOrganization() {
 
 test('creates a profile with the form, changes it, compares the versions, and rolls back', async () => {
   const { key } = await newOrganization()
-  const { page, answers } = await read('#/profiles', { key })
+  const { page, answers } = await read('#/profiles', { key, keepsAnswers: true })
   await page.getByRole('button', { name: 'New profile' }).click()
   const dialog = page.getByRole('dialog')
   expect(await dialog.textContent()).not.toMatch(/change-me|passphrase/)
@@ -260,7 +260,7 @@ test('sets variables of the organization, a group and a device, and sees which d
   const json = { wifi: { ssid: { $var: 'ssid' }, password: { $var: 'wifi_password' } } }
   const profile = { name: 'Depot', settings: json }
   const { id: profileId } = await call<{ id: string }>('POST', `/orgs/${organizationId}/configs`, profile, key)
-  const { page, answers } = await read('#/profiles', { key, expectedStatuses: [400] })
+  const { page, answers } = await read('#/profiles', { key, keepsAnswers: true, expectedStatuses: [400] })
   const dialog = page.getByRole('dialog', { name: 'Set variables' })
   const edit = async (name: string, kind: string, value: string) => {
     await page.getByRole('button', { name: 'Set variables' }).click()

@@ -4,7 +4,7 @@ export type Reader = {
   page: Page
   /** Console errors, exceptions, and requests to other origins. */
   problems: string[]
-  /** Returns the text of every JSON response that the page received. */
+  /** Returns the text of every JSON response that the page received. Needs `keepsAnswers`. */
   answers: () => Promise<string>
   /** Returns the size of all responses as sent, beside the files of the page. */
   dataBytes: () => Promise<number>
@@ -20,6 +20,8 @@ export type ReaderOptions = BrowserContextOptions & {
   key?: string | undefined
   /** Other origins that the test visits, such as an identity provider. */
   otherOrigins?: readonly string[]
+  /** Reads the text of every JSON response from the browser, which takes time of its processes. */
+  keepsAnswers?: boolean
   /** A script that runs before those of the page. */
   before?: string
   /** Status codes that the test provokes. Chromium logs each as a console error. */
@@ -36,7 +38,7 @@ const storageKey = 'routerfleet.apiKey'
 
 /** Opens an address of the page in a new browser context. */
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
-  const { key, before, expectedStatuses = [], otherOrigins = [], network, ...contextOptions } = options
+  const { key, keepsAnswers, before, expectedStatuses = [], otherOrigins = [], network, ...contextOptions } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
   context.setDefaultTimeout(waitsMs)
   const page = await context.newPage()
@@ -57,7 +59,8 @@ export async function openReader(browser: Browser, address: string, options: Rea
     if (message.type() === 'error' && !expected) problems.push(`console: ${message.text()}`)
   })
   page.on('response', (response) => {
-    if (response.headers()['content-type']?.includes('json')) answers.push(response.text().catch(() => ''))
+    if (keepsAnswers && response.headers()['content-type']?.includes('json'))
+      answers.push(response.text().catch(() => ''))
   })
   page.on('requestfinished', (request) => {
     if (fileTypes.has(request.resourceType())) return
@@ -74,7 +77,10 @@ export async function openReader(browser: Browser, address: string, options: Rea
   return {
     page,
     problems,
-    answers: async () => (await Promise.all(answers)).join('\n'),
+    answers: async () => {
+      if (!keepsAnswers) throw new Error('The answers were not kept.')
+      return (await Promise.all(answers)).join('\n')
+    },
     dataBytes: async () => (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0),
     seesMap: () => drawn(page),
     mapRests: () => still(page),

@@ -38,7 +38,8 @@ export function browserPages({ start, stop }: { start: () => Promise<void>; stop
   })
   return async (address, options) => {
     if (!browser) throw new Error(noChromium)
-    const reader = await openReader(browser, address, options)
+    // The pages are drawn in software: each frame of a flight of the map or of a placeholder takes time of a core.
+    const reader = await openReader(browser, address, { reducedMotion: 'reduce', ...options })
     readers.push(reader)
     return reader
   }
