@@ -71,14 +71,20 @@ export const bandsOf = (
   ...outages.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to), color: 'var(--bad)' })),
 ]
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 export type UsedDay = { day: string; rxBytes: number | null; txBytes: number | null }
 
-/** What all modems of a device received and sent on each of the last UTC days, the newest first. */
-export function readUsedDays(deviceId: string, days: number, signal: AbortSignal): Promise<UsedDay[]> {
-  const midnightMs = Math.floor(Date.now() / dayMs) * dayMs
-  const starts = Array.from({ length: days }, (_, index) => midnightMs - index * dayMs)
+/** The start of the present UTC day. */
+export const todayMs = (): number => Math.floor(Date.now() / dayMs) * dayMs
+
+/** What all modems of a device received and sent on UTC days, the newest first. `lastMs` is the start of the newest. */
+export function readUsedDays(
+  deviceId: string,
+  { lastMs, days }: { lastMs: number; days: number },
+  signal: AbortSignal,
+): Promise<UsedDay[]> {
+  const starts = Array.from({ length: days }, (_, index) => lastMs - index * dayMs)
   return Promise.all(
     starts.map(async (fromMs) => {
       const query = { from: new Date(fromMs).toISOString(), to: new Date(fromMs + dayMs).toISOString() }

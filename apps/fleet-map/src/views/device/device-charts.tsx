@@ -8,12 +8,14 @@ import { useDwells, useOutages } from '../../state/device-past.ts'
 import {
   bandsOf,
   type DrawnField,
+  dayMs,
   hasField,
   linesOf,
   type Means,
   readMeans,
   readUsedDays,
   stepSecondsOf,
+  todayMs,
   type UsedDay,
 } from '../../state/device-series.ts'
 import { place, setParams } from '../../state/url.ts'
@@ -33,8 +35,7 @@ const drawn = {
     field: { field: 'inputVoltageV', label: 'Supply voltage', unit: 'V', digits: 1 },
   },
 } satisfies Record<string, { title: string; field: DrawnField }>
-/** Each day is a request of its own. */
-const daysRefreshMs = 600_000
+const todayRefreshMs = 60_000
 
 type DeviceChartsProps = {
   deviceId: string
@@ -65,9 +66,7 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
   const dwells = useDwells(deviceId, span, mayFleet)
   const outages = useOutages(deviceId, span, { modem: null, mayRead: true })
   const bands = useMemo(() => bandsOf(dwells.value ?? [], outages.value ?? []), [dwells.value, outages.value])
-  const used = useResource(`used days ${deviceId}`, (signal) => readUsedDays(deviceId, days, signal), {
-    everyMs: daysRefreshMs,
-  })
+  const used = useUsedDays(deviceId)
   const shown = [
     { ...drawn.signal, means: cellular },
     { ...drawn.latency, means: connection },
@@ -97,11 +96,25 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
       ))}
       {isEmpty ? <p class="label">No reports in this time range.</p> : null}
       {bands.length > 0 && !isEmpty ? <p class="label">Grey: the device stood still. Red: without service.</p> : null}
-      {used.value?.some(({ rxBytes, txBytes }) => rxBytes !== null || txBytes !== null) ? (
-        <Table caption="Data use by day" columns={dayColumns(used.value)} rows={used.value} keyOf={({ day }) => day} />
+      {used?.some(({ rxBytes, txBytes }) => rxBytes !== null || txBytes !== null) ? (
+        <Table caption="Data use by day" columns={dayColumns(used)} rows={used} keyOf={({ day }) => day} />
       ) : null}
     </section>
   )
+}
+
+/** The data use of the last days, the newest first. Only that of today changes; undefined until it is known. */
+function useUsedDays(deviceId: string): UsedDay[] | undefined {
+  const lastMs = todayMs()
+  const today = useResource(
+    `used ${deviceId} ${lastMs}`,
+    (signal) => readUsedDays(deviceId, { lastMs, days: 1 }, signal),
+    { everyMs: todayRefreshMs },
+  )
+  const before = useResource(`used before ${deviceId} ${lastMs}`, (signal) =>
+    readUsedDays(deviceId, { lastMs: lastMs - dayMs, days: days - 1 }, signal),
+  )
+  return today.value && before.value && [...today.value, ...before.value]
 }
 
 type DrawnLinesProps = {

@@ -5,6 +5,7 @@ import { ago, moment } from '../../components/format.ts'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
+import { dayMs } from '../../state/device-series.ts'
 import { holds } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
 import css from './device.module.css'
@@ -72,7 +73,6 @@ export function DeviceEvents({ device, round }: { device: Device; round: number 
   )
 }
 
-const dayMs = 86_400_000
 const mostCounted = 200
 
 /** The number of handovers in the last day, as a text; undefined while it is unknown or there are none. */
