@@ -29,7 +29,7 @@ export function DeviceProfile({ device }: { device: Device }) {
       const query = { kind: 'apply_config' as const, limit: 1 }
       return (await get(`/devices/${device.id}/jobs`, { signal, query })).items[0]
     },
-    { everyMs: 10_000 },
+    { everyMs: 30_000 },
   )
   const job = applied.value
   const current = profile.value?.version
