@@ -289,7 +289,7 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/signal-trend': { foreign: 'own' },
   'GET /fleet/operators': { foreign: 'own' },
   'GET /fleet/radio-health': { foreign: 'own' },
-  'GET /towns/nearest': { foreign: 'open', query: () => 'lat=52&lon=6' },
+  'GET /towns/nearest': { foreign: 'open', query: () => '?lat=52&lon=6' },
   'GET /fleet/sim-advice': { foreign: 'own' },
   'GET /devices/{id}/radio-health': { id: 'deviceId' },
   'POST /orgs/{orgId}/radio-health-runs': {
