@@ -85,7 +85,7 @@ test('plays a trip of a device on the map', async () => {
   // The trip may end meanwhile.
   const pause = page.getByRole('button', { name: 'Pause' })
   const isPlaying = async () => {
-    await pause.click({ timeout: 500 }).catch(() => {})
+    await pause.click({ timeout: 10_000 }).catch(() => {})
     return pause.isVisible()
   }
   await expect.poll(isPlaying).toBe(false)
