@@ -266,6 +266,55 @@ test('a range in the past shows where the devices were then', async () => {
   await expect.poll(() => mapLabel(page)).toBe('Map, 0 devices in view')
 })
 
+test('advises a truck with two operators, one of them failing, to have the other one', {
+  timeout: 6 * minute,
+}, async () => {
+  const { call, adminKey } = product()
+  const { organizationId, deviceId, key, report } = await registerVan(product(), 'Truck of two operators')
+  const minutes = 60
+  // wwan0 loses its operator in a third of the same minutes in which wwan1 has service.
+  await report(
+    Array.from({ length: minutes }, (_, ago) => {
+      const at = { kind: 'cellular', ts: Date.now() - ago * minute, lat: 57.5, lon: -4.5, accuracyM: 5, fixAgeMs: 0 }
+      const served = { rat: 'lte', rsrpDbm: -95, sinrDb: 9 }
+      return [
+        {
+          ...at,
+          modem: 'wwan0',
+          plmn: '23410',
+          ...(ago % 3 === 0 ? { rat: 'none' } : served),
+        },
+        { ...at, modem: 'wwan1', plmn: '23415', ...served },
+      ]
+    }).flat(),
+  )
+  const advice = async () => {
+    await call('POST', `/orgs/${organizationId}/radio-health-runs`, {}, adminKey)
+    const { items } = await call<{ items: { modem: string; bestPlmn: string | null }[] }>(
+      'GET',
+      `/fleet/sim-advice?orgId=${organizationId}`,
+      undefined,
+      key,
+    )
+    return items.map(({ modem, bestPlmn }) => [modem, bestPlmn])
+  }
+  await expect.poll(advice, { timeout: 4 * minute, interval: 3_000 }).toEqual([
+    ['wwan0', '23415'],
+    ['wwan1', null],
+  ])
+
+  const { page } = await read(`#/overview?org=${organizationId}`, { key })
+  const wrong = page.getByRole('listitem').filter({ hasText: 'Truck of two operators, wwan0' })
+  const textOf = async (shown: Locator) => (await shown.textContent())?.replaceAll('\u00a0', ' ')
+  await expect.poll(() => textOf(wrong)).toMatch(/23410: [\d.]+ min a day without service\. 23415: 0\.0 min a day\.$/)
+  await wrong.getByRole('link').click()
+  await expect.poll(() => page.url()).toContain(deviceId)
+  const times = page.getByRole('region', { name: 'Time without service' })
+  await expect
+    .poll(() => textOf(times))
+    .toMatch(/wwan023410[\d.]+ min a day today234150\.0 min a day.*wwan1234150\.0 min a day today/)
+})
+
 type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; samples: number; cells: string[] }
 
 test('lists the dead zones of the API and shows a selected zone on the map', { timeout: 6 * minute }, async () => {
