@@ -24,8 +24,8 @@ const screens = options.width.map((width) => ({ width: Number(width), height: he
 const themes = ['dark', 'light'] as const
 const maxBytes = 150_000
 
-/** `withMap`: whether the view is the map, or has one in a card. `by`: whose key signs in, the demo operator's by default. */
-type View = { name: string; place: string; sight: string; withMap?: true | 'card'; by?: 'nobody' | 'administrator' }
+/** `withMap`: whether the view is the map, or has one beside other parts. `by`: whose key signs in, the demo operator's by default. */
+type View = { name: string; place: string; sight: string; withMap?: true | 'part'; by?: 'nobody' | 'administrator' }
 
 const settings = [
   'organization',
@@ -72,14 +72,21 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
     { name: 'overview', place: '#/overview', sight: '.page .u-legend' },
     { name: 'devices', place: '#/devices', sight: '[role=status] strong' },
-    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li', withMap: 'card' },
+    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li', withMap: 'part' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
     { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },
     ...(rules?.items[0]
       ? [{ name: 'alert-rule', place: `#/alerts?tab=rules&rule=${rules.items[0].id}`, sight: 'dialog [name=emails]' }]
       : []),
     ...(places?.items[0]
-      ? [{ name: 'place', place: `#/alerts?tab=places&place=${places.items[0].id}`, sight: 'canvas[role=region]' }]
+      ? [
+          {
+            name: 'place',
+            place: `#/alerts?tab=places&place=${places.items[0].id}`,
+            sight: 'canvas[role=region]',
+            withMap: 'part',
+          } as const,
+        ]
       : []),
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
     { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
@@ -110,13 +117,13 @@ async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise
   return encodeLines([fixes.filter((_, index) => index % 5 === 0)])
 }
 
-/** Resolves when two pictures of the card of a map are the same, a second apart. */
-async function cardRests(page: Page): Promise<void> {
-  const card = page.getByRole('region', { name: 'Map of the last 24 hours' })
-  await card.getByText('GeoNames (CC BY 4.0)').waitFor()
+/** Resolves when two pictures of the map in a view are the same, a second apart. */
+async function partRests(page: Page): Promise<void> {
+  const map = page.getByRole('region', { name: /^Map,/ })
+  await page.getByText('GeoNames (CC BY 4.0)').waitFor()
   let before: Buffer | undefined
   for (let looks = 0; looks < 10; looks++) {
-    const now = await card.screenshot()
+    const now = await map.screenshot()
     if (before?.equals(now)) return
     before = now
     await page.waitForTimeout(1_000)
@@ -136,7 +143,7 @@ async function picture(
     if (withMap === true) await reader.seesMap()
     await reader.page.locator(sight).first().waitFor()
     if (withMap === true) await reader.mapRests()
-    if (withMap === 'card') await cardRests(reader.page)
+    if (withMap === 'part') await partRests(reader.page)
     const devtools = await reader.page.context().newCDPSession(reader.page)
     for (const quality of [82, 65, 45]) {
       const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality })
