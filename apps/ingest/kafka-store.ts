@@ -7,9 +7,9 @@ import type { KafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import type { TelemetryLog } from '#telemetry-log/log'
 import { noRoom } from './http/no-room.ts'
 import type { Backlog } from './report/backlog.ts'
+import { registerCommitMetrics } from './report/commit-metrics.ts'
 import { openLargeReports } from './report/large-reports.ts'
 import type { ReportStore } from './report-store.ts'
-import { registerCommitMetrics } from './writer/sample-metrics.ts'
 
 /** Opens the log on Kafka. `apps/writer` stores it, so this process has no writer. Does not wait for the brokers. */
 export function openKafkaStore(parts: { settings: KafkaSettings; registry: Registry; logger: Logger }): ReportStore {

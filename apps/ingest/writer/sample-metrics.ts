@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client'
 import { counterOf, gaugeOf } from '#http/metrics'
-import type { CommitFigures } from '#telemetry-log/commit-meter'
 import { type Lease, leaseAgeMs } from '#telemetry-log/lock/lease'
 import { registerWriterMetrics, settledSamples } from '#telemetry-writer/metrics'
 import type { Backlog } from '../report/backlog.ts'
+import { registerCommitMetrics } from '../report/commit-metrics.ts'
 import type { PartitionInThread, Writers } from './writers.ts'
 
 /** Registers the metrics of accepted samples and of their log. Each figure is the total of all partitions. */
@@ -32,17 +32,6 @@ export function registerSampleMetrics(
     count: sumOf(({ log }) => log.commits().count),
     seconds: sumOf(({ log }) => log.commits().seconds),
   }))
-}
-
-/** Registers how many groups of reports became durable, and the time that they took. Their quotient is what a 202 waits for. */
-export function registerCommitMetrics(registry: Registry, read: () => CommitFigures): void {
-  counterOf(registry, 'telemetry_log_commits_total', 'Groups of reports that became durable.', () => read().count)
-  counterOf(
-    registry,
-    'telemetry_log_commit_seconds_total',
-    'Time from the write of a group until it is durable.',
-    () => read().seconds,
-  )
 }
 
 function registerLogMetrics(

@@ -104,7 +104,7 @@ export type Surface = {
 }
 
 const silentAfterMs = 15 * 60_000
-const movingFromMps = 1.5
+export const movingFromMps = 1.5
 
 /** Returns the shape of a device at a time. A device is silent when its newest position and signal are old. */
 export function shapeOf(device: FleetDevice, nowMs: number): DeviceShape {

@@ -1,7 +1,7 @@
 import { bearingDeg, distanceM, toPlane } from '#telemetry/geo/geo'
 import type { FleetDevice } from '../api/schemas.ts'
 import { qualities } from '../map/palette.ts'
-import type { TrailPoint } from '../map/surface.ts'
+import { movingFromMps, type TrailPoint } from '../map/surface.ts'
 import { type HistoryRow, numberOf, silenceMs, textOf } from './history-row.ts'
 import type { RadioHistory } from './trail.ts'
 
@@ -35,8 +35,6 @@ const signalOf = (row: HistoryRow): ShownSignal => ({
     alignErrorM: numberOf(row.alignErrorM),
   },
 })
-
-const movingFromMps = 1.5
 
 /**
  * Returns the device as it was at the end of a trail, for a marker that moves along it. Its times are those of now, because a marker
