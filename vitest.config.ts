@@ -14,7 +14,8 @@ process.env.NODE_COMPILE_CACHE = compileCache
 const onEngines = { globalSetup: ['test/support/engines.ts'] }
 
 /**
- * `unit` answers within seconds; `engines` and `cluster` run on a real Postgres and a real QuestDB, started once for the run.
+ * `unit` answers within seconds; `engines` and `cluster` run on a real Postgres and a real QuestDB, started once for the run;
+ * the files of `browser` start the whole product.
  */
 export default defineConfig({
   test: {
@@ -43,12 +44,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'engines',
-          include: ['.engine', '.browser'].map(testsOf),
+          include: [testsOf('.engine')],
           exclude: never,
           isolate: false,
           ...onEngines,
         },
       },
+      { extends: true, test: { name: 'browser', include: [testsOf('.browser')], exclude: never } },
       { extends: true, test: { name: 'cluster', include: [testsOf('.cluster')], exclude: never, ...onEngines } },
     ],
   },

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { decodeTile } from '#test/tiles'
-import { type Violation, violations } from './axe.ts'
+import { accessibilityOf } from './axe.ts'
 import { mapLabel, parameters, pixelOf, shownCount } from './map-page.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles } from './product.ts'
@@ -198,64 +198,52 @@ test.for(['', '/tools/routerfleet'])(
 /** An encoded polyline. */
 const alongGermany = '_c`lHo}{q@_ibEnnqC'
 
-test.for(['dark', 'light'] as const)(
-  'has no serious accessibility violation in the %s theme',
-  { timeout: 2 * minute },
-  async (colorScheme) => {
-    const [truck] = await movingVehicles(product())
-    const { items } = await product().call<{ items: { id: string }[] }>(
-      'GET',
-      `/orgs/${product().organizationId}/groups`,
-    )
-    const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`, { colorScheme })
-    await seesMap()
-    const found: Record<string, Violation[]> = {}
-    const look = async (view: string, sight: string) => {
-      await page.locator(sight).first().waitFor()
-      const seen = await violations(page)
-      if (seen.length > 0) found[view] = seen
-    }
-    const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
-    await look('device panel', '.device-panel .u-legend')
-    await go('#/map?q=truck')
-    await look('search', '[aria-label="Found devices"] li')
-    await go('#/map?panel=dead-zones')
-    await look('dead zones', '.ranking, .panel-note')
-    await go(`#/map?panel=route&route=${encodeURIComponent(alongGermany)}`)
-    await look('route', '[aria-label="Route forecast"] :is(table, .panel-note)')
-    await go('#/map?as=table')
-    await look('fleet table', 'table')
-    await go('#/overview')
-    await look('overview', 'section[aria-label="Firmware"] ul')
-    await go('#/devices')
-    await look('devices', 'a[href*=device]')
-    await page.getByRole('button', { name: 'Import CSV' }).click()
-    await look('import', 'dialog')
-    await page.keyboard.press('Escape')
-    await go('#/groups')
-    await look('groups', 'table')
-    await go(`#/groups?group=${items[0]?.id}`)
-    await look('group', 'table')
-    await go('#/profiles')
-    await look('profiles', 'table')
-    await page.getByRole('button', { name: 'Edit' }).click()
-    await look('profile form', 'dialog')
-    await page.keyboard.press('Escape')
-    await page.getByRole('table').getByRole('link').first().click()
-    await look('profile', '.panel[aria-label=Devices]')
-    await go('#/jobs')
-    await look('jobs', 'table, .state')
-    await go('#/jobs?show=firmware')
-    await look('firmware', 'table, .state')
-    await go('#/jobs?new=firmware_update&target=matching')
-    await page.getByRole('button', { name: 'In stages' }).click()
-    await look('new job', 'form[aria-label="New job"] ol')
-    await page.getByRole('button', { name: /^Account/ }).click()
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await look('sign-in', 'main h1')
-    expect(found).toEqual({})
-  },
-)
+test('has no serious accessibility violation in either theme', { timeout: 6 * minute }, async () => {
+  const [truck] = await movingVehicles(product())
+  const { items } = await product().call<{ items: { id: string }[] }>('GET', `/orgs/${product().organizationId}/groups`)
+  const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
+  await seesMap()
+  const { look, found } = accessibilityOf(page)
+  const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
+  await look('device panel', '.device-panel .u-legend')
+  await go('#/map?q=truck')
+  await look('search', '[aria-label="Found devices"] li')
+  await go('#/map?panel=dead-zones')
+  await look('dead zones', '.ranking, .panel-note')
+  await go(`#/map?panel=route&route=${encodeURIComponent(alongGermany)}`)
+  await look('route', '[aria-label="Route forecast"] :is(table, .panel-note)')
+  await go('#/map?as=table')
+  await look('fleet table', 'table')
+  await go('#/overview')
+  await look('overview', 'section[aria-label="Firmware"] ul')
+  await go('#/devices')
+  await look('devices', 'a[href*=device]')
+  await page.getByRole('button', { name: 'Import CSV' }).click()
+  await look('import', 'dialog')
+  await page.keyboard.press('Escape')
+  await go('#/groups')
+  await look('groups', 'table')
+  await go(`#/groups?group=${items[0]?.id}`)
+  await look('group', 'table')
+  await go('#/profiles')
+  await look('profiles', 'table')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await look('profile form', 'dialog')
+  await page.keyboard.press('Escape')
+  await page.getByRole('table').getByRole('link').first().click()
+  await look('profile', '.panel[aria-label=Devices]')
+  await go('#/jobs')
+  await look('jobs', 'table, .state')
+  await go('#/jobs?show=firmware')
+  await look('firmware', 'table, .state')
+  await go('#/jobs?new=firmware_update&target=matching')
+  await page.getByRole('button', { name: 'In stages' }).click()
+  await look('new job', 'form[aria-label="New job"] ol')
+  await page.getByRole('button', { name: /^Account/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await look('sign-in', 'main h1')
+  expect(found).toEqual({})
+})
 
 // The tests below need the positions of all devices, so they are last. A truck of the demo fleet may begin in a tunnel and report
 // minutes later.
