@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { parseDecimal } from './decimal-number.ts'
+import { parseRfc3339 } from './rfc3339.ts'
 
 /** C0, DEL and C1 break logs, terminals and CSV. */
 const controls = String.raw`\u0000-\u001f\u007f-\u009f`
@@ -70,3 +72,29 @@ export const uuid = () =>
 
 /** Returns a schema for a time in a response: RFC 3339 in UTC with milliseconds. */
 export const instantOut = () => z.iso.datetime({ precision: 3 }).meta({ example: '2026-05-04T12:30:00.000Z' })
+
+const inUtc = (text: string): string => {
+  const epochMs = parseRfc3339(text)
+  return epochMs === null ? text : new Date(epochMs).toISOString()
+}
+
+/**
+ * Returns a schema for a time in a request: RFC 3339 with any offset, also in lower case and with a leap second. Its output is the
+ * time in UTC with milliseconds.
+ */
+export const instantText = () =>
+  z
+    .string()
+    .refine((text) => parseRfc3339(text) !== null, {
+      error: 'Must be a time such as 2026-01-31T12:00:00Z.',
+      params: { code: 'invalid_format' },
+    })
+    .overwrite(inUtc)
+    .meta({ format: 'date-time' })
+
+/**
+ * Returns a schema for a number in a query, in decimal. A schema with `coerce` would accept an empty text as 0, and hexadecimal
+ * digits. Use `prefault` instead of `default`, which OpenAPI documents describe.
+ */
+export const numberIn = <Schema extends z.ZodType<number>>(schema: Schema) =>
+  z.preprocess((sent) => (typeof sent === 'string' ? (parseDecimal(sent) ?? Number.NaN) : sent), schema)

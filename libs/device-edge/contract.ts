@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
+import { instantOut, numberIn, text, uuid } from '#core/schemas'
 import { storableJson } from '#core/text'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { Json } from '#fleet/config-profiles/settings-tree'
@@ -49,7 +49,7 @@ export const enrollment = z.strictObject({
 export const enrollmentAnswer = z.object({ deviceId: uuid(), token: z.string() }).meta({ id: 'EnrolledDevice' })
 
 /** Query of the long poll for a job. */
-export const nextJobQuery = z.strictObject({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) })
+export const nextJobQuery = z.strictObject({ waitSeconds: numberIn(z.number().int().min(0).max(55)).prefault(0) })
 
 export const nextJobAnswer = z
   .looseObject({

@@ -70,7 +70,9 @@ describe('POST /device/enroll', () => {
   test('400 names the missing fields and enrolls no device', async () => {
     const answer = await call('POST', '/device/enroll', { enrollmentKey: await newKey({ autoCreate: true }) })
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
-    expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/serial', '/model'])
+    const fault = (pointer: string) => ({ pointer, code: 'invalid_type', detail: 'A value is required.' })
+    expect(answer.body.errors).toEqual([fault('/serial'), fault('/model')])
+    expect(answer.body.detail).toBe('/serial: A value is required.')
   })
 
   test('402 while the subscription is suspended', async () => {

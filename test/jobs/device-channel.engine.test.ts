@@ -66,10 +66,15 @@ describe('GET /device/jobs/next', () => {
     expect((await router.next()).status).toBe(204)
   })
 
-  test('400 for a waitSeconds above 55 and for an unknown parameter', async () => {
+  test.each([
+    ['waitSeconds=56', 'waitSeconds: Must be at most 55.'],
+    ['waitSeconds=', 'waitSeconds: Must be a number.'],
+    ['waitSeconds=0x5', 'waitSeconds: Must be a number.'],
+    ['waitSeconds=0&waitSeconds=1', 'waitSeconds: Must be a number.'],
+    ['wait=3', 'wait: Unknown field or parameter.'],
+  ])('400 for ?%s, with the parameter', async (query, detail) => {
     const router = await newRouter()
-    expect((await router.next(56)).status).toBe(400)
-    expect((await router.call('GET', '/device/jobs/next?wait=3')).status).toBe(400)
+    expect(await router.call('GET', `/device/jobs/next?${query}`)).toMatchObject({ status: 400, body: { detail } })
   })
 
   test('401 without a device token', async () => {

@@ -84,6 +84,37 @@ describe('every answer', () => {
     expect((await api.call('GET', '/livez?from=probe')).status).toBe(200)
   })
 
+  test('to a number of a query that is not decimal is 400', async () => {
+    const { key } = await api.newOrganization()
+    const bad = ['zoom=', 'zoom=0x4', 'zoom=%204', 'sinceMinutes=1e400'].map((query) => `/fleet/gps?${query}`)
+    for (const path of [...bad, '/fleet/dwells?minDurationS=', '/towns/nearest?lat=&lon=5', '/devices?limit=+5']) {
+      const answer = await api.call('GET', path, { token: key })
+      expect(answer, path).toMatchObject({ status: 400, body: { errors: [{ detail: 'Must be a number.' }] } })
+    }
+  })
+
+  test('to a box with small numbers as programs write them is 200', async () => {
+    const { key } = await api.newOrganization()
+    const statusOf = async (bbox: string) =>
+      (await api.call('GET', `/fleet/dwells?bbox=${bbox}`, { token: key })).status
+    expect(await statusOf(`${-1e-7},${1e-7},.5,5.`)).toBe(200)
+    for (const bad of ['1,2,3', '1,2,3,4,5', '1,2,3,4,x', '1,2,3,', '0x1,2,3,4', '1e400,0,1,1'])
+      expect(await statusOf(bad), bad).toBe(400)
+  })
+
+  test('to null as a body is 400, as to every body that is not an object', async () => {
+    const { id, key } = await api.newOrganization()
+    const device = await api.call('POST', '/devices', {
+      token: key,
+      json: { organizationId: id, serial: 'S-1', name: 'Bus', model: 'R' },
+    })
+    for (const body of ['null', '[]', '""']) {
+      const sent = { token: key, headers: { 'content-type': 'application/json' }, body }
+      const answer = await api.call('POST', `/devices/${device.body.id}/token`, sent)
+      expect(answer, body).toMatchObject({ status: 400, body: { detail: 'The body: Must be an object.' } })
+    }
+  })
+
   test('to a malformed id in a path is the same as to an unknown id', async () => {
     const { id, key } = await api.newOrganization()
     const detailOf = async (path: string) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseDecimal } from '#core/decimal-number'
 import { qualities } from '#telemetry/coverage/quality'
 import type { BoundingBox } from '#telemetry/geo/geo'
 import { distinct, repeatable } from './schemas.ts'
@@ -15,12 +16,20 @@ export const onGlobe = <Box extends z.ZodType<BoundingBox>>(box: Box) =>
       'Latitudes must be between -90 and 90, south first.',
     )
 
-/** A box in a query. */
+/** The numbers of a list that is separated by commas; none if one of them is not a number. */
+export function numbersOf(list: string): number[] {
+  const numbers = list.split(',').map(parseDecimal)
+  return numbers.every((number) => number !== null) ? numbers : []
+}
+
+const fourNumbers = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?(,[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?){3}$/
+
+/** A box in a query. Programs write small numbers with an exponent, such as `1e-7`. */
 export const boundingBox = onGlobe(
   z
     .string()
-    .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
-    .transform((list) => list.split(',').map(Number) as unknown as BoundingBox),
+    .regex(fourNumbers, { error: 'Four numbers: minLon,minLat,maxLon,maxLat.', abort: true })
+    .transform((list) => numbersOf(list) as unknown as BoundingBox),
 )
   .describe('minLon,minLat,maxLon,maxLat in degrees. minLon > maxLon is a box across the antimeridian.')
   .meta({ example: '-8.6,51.8,-8.3,52.0' })

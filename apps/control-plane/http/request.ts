@@ -1,11 +1,11 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler, ValidationTargets } from 'hono'
 import { z } from 'zod'
-import { badRequest, type FieldError, notFound, type ServiceError } from '#core/errors'
+import { notFound, type ServiceError } from '#core/errors'
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
+import { inSentences, invalidRequest, jsonPointer, parameterName } from '#http/invalid-request'
 import type { AppContext, AppEnv } from './app-env.ts'
-import { faultSentence } from './fault-sentences.ts'
 import type { BodyFormat, Route } from './route.ts'
 
 const defaultBodyLimitBytes = 1024 * 1024
@@ -42,8 +42,6 @@ export function validatedRequest(route: Route, c: AppContext): ParsedRequest {
 }
 
 const noQuery = z.strictObject({})
-/** People read the faults that are found. */
-const inSentences = { error: faultSentence }
 
 /** Whether unknown parameters are refused. Probes and pages accept them, because other programs append some. */
 export const hasStrictQuery = ({ query, access }: Route): boolean =>
@@ -81,7 +79,7 @@ const bodyReader =
   async (c, next) => {
     const rawBody = await readRouteBody(route, c.req.raw, c.get('admitted').terms)
     c.set('rawBody', rawBody)
-    c.req.json = async () => (rawBody ?? {}) as never
+    c.req.json = async () => (rawBody === undefined ? {} : rawBody) as never
     await next()
   }
 
@@ -95,49 +93,8 @@ async function readRouteBody(route: Route, request: Request, terms: BodyTerms): 
   return format.decode(bytes)
 }
 
-/** RFC 6901. */
-const jsonPointer = (path: PropertyKey[]): string =>
-  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-
-const invalidQuery: ErrorOf = ({ issues }) => invalidRequest(issues, (path) => path.join('.'))
-const invalidBody = ({ issues }: z.core.$ZodError): ServiceError => invalidRequest(issues, jsonPointer)
-
-const maxFieldErrors = 50
-
-function invalidRequest(issues: z.core.$ZodIssue[], pointerOf: (path: PropertyKey[]) => string): ServiceError {
-  const errors = issues
-    .flatMap(issuesOfBranch)
-    .slice(0, maxFieldErrors)
-    .flatMap((issue) => fieldErrors(issue, pointerOf))
-  const first = errors[0]
-  const detail = first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The request is invalid.'
-  return badRequest(detail, errors, issues[0] && problemCodeOf(issues[0]))
-}
-
-/** If only one branch of a union takes values of this type, returns what it found wrong. */
-function issuesOfBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
-  if (issue.code !== 'invalid_union') return [issue]
-  const [branch, other] = issue.errors.filter(([first]) => first?.code !== 'invalid_type' || first.path.length > 0)
-  if (!branch || other) return [issue]
-  return branch.flatMap((found) => issuesOfBranch({ ...found, path: [...issue.path, ...found.path] }))
-}
-
-/** The code of the whole problem, for a custom check that replaces `invalid_request` (`params.problemCode`). */
-const problemCodeOf = (issue: z.core.$ZodIssue): string | undefined =>
-  issue.code === 'custom' && typeof issue.params?.problemCode === 'string' ? issue.params.problemCode : undefined
-
-function fieldErrors(issue: z.core.$ZodIssue, pointerOf: (path: PropertyKey[]) => string): FieldError[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, maxFieldErrors).map((key) => ({
-      pointer: pointerOf([...issue.path, key]),
-      code: 'unknown_field',
-      detail: 'Unknown field or parameter.',
-    }))
-  }
-  const customCode = issue.code === 'custom' ? (issue.params?.code ?? problemCodeOf(issue)) : undefined
-  const code = typeof customCode === 'string' ? customCode : issue.code
-  return [{ pointer: pointerOf(issue.path), code, detail: issue.message }]
-}
+const invalidQuery: ErrorOf = (error) => invalidRequest(error, parameterName)
+const invalidBody = (error: z.core.$ZodError): ServiceError => invalidRequest(error, jsonPointer)
 
 const unknownObject =
   (route: Route): ErrorOf =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { newTag, soughtText, uuid } from '#core/schemas'
+import { instantText, newTag, numberIn, soughtText, uuid } from '#core/schemas'
 
 /**
  * A list of at most `maxEntries` for a request body. Rejects a longer list before it validates the entries: a body can
@@ -32,8 +32,8 @@ export const tags = () => distinct(newTag(), 50)
 /** Tags to look for, or of a device that may have had them before: without the rules for new tags. */
 export const soughtTags = () => distinct(soughtText(64), 50)
 
-/** A time in a request: RFC 3339 with any offset. */
-export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) => new Date(iso))
+/** A time in a request, as a `Date`: RFC 3339 with any offset. */
+export const instantIn = () => instantText().transform((iso) => new Date(iso))
 
 /** A query parameter that can be repeated. */
 export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems = 20) =>
@@ -60,7 +60,9 @@ export const defaultItems = 50
 /** Pagination parameters of all lists. */
 export const pageQuery = {
   cursor: z.string().min(1).max(2_000).optional().describe('The `nextCursor` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(defaultItems).describe('Maximum number of items on a page.'),
+  limit: numberIn(z.number().int().min(1).max(200))
+    .prefault(defaultItems)
+    .describe('Maximum number of items on a page.'),
 }
 
 /** The query parameter for the format of a response that `Accept` can choose too. */

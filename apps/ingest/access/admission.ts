@@ -5,6 +5,7 @@ import { badRequest, ServiceError } from '#core/errors'
 import { maxJsonBodyBytes } from '#device-edge/contract'
 import { gatewayDeviceHeader, gatewayReceivedHeader } from '#device-edge/gateway'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
+import { inSentences, invalidRequest, jsonPointer, parameterName } from '#http/invalid-request'
 import type { DeviceTraffic } from '../http/device-traffic.ts'
 import type { DeviceAccess } from './device-access.ts'
 import type { DeviceGrant } from './device-grants.ts'
@@ -100,19 +101,23 @@ export function refuseEndedSubscription(grant: DeviceGrant, nowMs: number): void
   throw new ServiceError(402, 'subscription_inactive', "The organization's subscription ended more than 30 days ago.")
 }
 
-/** Validates input of a device. Throws 400 with every invalid field as a JSON pointer. */
-export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(input)
-  if (parsed.success) return parsed.data
-  const errors = parsed.error.issues.map(({ path, code, message }) => ({
-    pointer: ['', ...path.map(String)].join('/'),
-    code,
-    detail: message,
-  }))
-  throw badRequest(errors[0]?.detail ?? 'The request is not valid.', errors)
+/** Validates a query of a device. Throws 400 with every invalid parameter. A repeated parameter is a list. */
+export function parseQuery<Schema extends z.ZodType>(schema: Schema, query: URLSearchParams): z.infer<Schema> {
+  const sent = (name: string) => (query.getAll(name).length > 1 ? query.getAll(name) : query.get(name))
+  return parseInput(schema, Object.fromEntries([...query.keys()].map((name) => [name, sent(name)])), parameterName)
 }
 
-/** Reads and validates a JSON body. Throws 400, 413, 415, and the errors of `terms`. */
+function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  pointerOf: (path: PropertyKey[]) => string,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(input, inSentences)
+  if (parsed.success) return parsed.data
+  throw invalidRequest(parsed.error, pointerOf)
+}
+
+/** Reads and validates a JSON body. Throws 400 with every invalid field as a JSON pointer, 413, 415, and the errors of `terms`. */
 export async function readJson<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
@@ -121,7 +126,7 @@ export async function readJson<Schema extends z.ZodType>(
   requireMediaType(request, ['application/json'])
   const body = await readBody(request, maxJsonBodyBytes, terms)
   if (!body) throw badRequest('Send a JSON body.', undefined, 'invalid_json')
-  return parseInput(schema, decodeJson(body))
+  return parseInput(schema, decodeJson(body), jsonPointer)
 }
 
 /** Returns a JSON response that must not be cached. */

@@ -13,7 +13,7 @@ import {
   type AdmissionParts,
   admitDevice,
   hasOwnToken,
-  parseInput,
+  parseQuery,
   refuseDisabled,
   refuseNeedlessGateway,
 } from '../access/admission.ts'
@@ -39,8 +39,7 @@ export function createNextJobRoute(parts: NextJobParts): NodeRoute {
   const { mailbox, metrics, logger } = parts
   const admit = async (request: IncomingMessage) => {
     const { grant, receivedAtMs } = await admitDevice(parts, request)
-    const query = Object.fromEntries(new URL(request.url ?? '', 'http://edge').searchParams)
-    const { waitSeconds } = parseInput(nextJobQuery, query)
+    const { waitSeconds } = parseQuery(nextJobQuery, new URL(request.url ?? '', 'http://edge').searchParams)
     refuseDisabled(grant)
     refuseNeedlessGateway(grant, receivedAtMs)
     return { grant, waitMs: waitSeconds * 1_000 }

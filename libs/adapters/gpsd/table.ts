@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '#telemetry/report/times'
+import { parseRfc3339 } from '#core/rfc3339'
 import { derived, number, readNumber, unusable, words } from '../conversions.ts'
 import { isRecord, listOf } from '../json.ts'
 import type { MakerTable } from '../mapping.ts'

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '#telemetry/report/times'
+import { parseRfc3339 } from '#core/rfc3339'
 import { type Adapter, type AdapterHead, jsonReply, refuse, type Translation } from '../adapter.ts'
 import { createDroppedFields, type DroppedFields } from '../dropped-fields.ts'
 import { isRecord, listOf, parseJson } from '../json.ts'

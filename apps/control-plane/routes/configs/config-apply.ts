@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { uuid } from '#core/schemas'
+import { numberIn, uuid } from '#core/schemas'
 import { applyProfile, planApplication } from '#fleet/config-profiles/apply'
 import { applicationPlanSchema } from '#fleet/config-profiles/planned-changes'
 import { batchSchema } from '#fleet/jobs/batches/read'
@@ -28,12 +28,8 @@ const applyBody = z
 const maxPlanned = 100
 const planQuery = dryRunQuery.extend({
   cursor: pageQuery.cursor.describe('With `dryRun`: the `nextCursor` of the previous page of `devices`.'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(maxPlanned)
-    .default(maxPlanned)
+  limit: numberIn(z.number().int().min(1).max(maxPlanned))
+    .prefault(maxPlanned)
     .describe('With `dryRun`: the number of `devices` whose changes are returned.'),
 })
 

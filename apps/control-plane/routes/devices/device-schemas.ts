@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { multilineText, soughtText, text, uuid } from '#core/schemas'
+import { multilineText, numberIn, soughtText, text, uuid } from '#core/schemas'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { DeviceRevision } from '#fleet/devices/device'
 import { modemConditions } from '#fleet/devices/live-filter'
@@ -102,10 +102,10 @@ export const deviceFilter = {
       'Returns devices whose last position is in this box: west, south, east and north in degrees. west > east is a box across the antimeridian. Needs `fleet:read`.',
     ),
   signal: signalQuery.optional().describe(`Can be repeated. ${signalText}`),
-  seenWithinMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(seenText),
-  silentForMinutes: z.coerce.number().int().min(1).max(maxAgoMinutes).optional().describe(silentText),
-  minTodayBytes: z.coerce.number().int().min(0).max(maxBytes).optional().describe(todayText),
-  minMonthBytes: z.coerce.number().int().min(0).max(maxBytes).optional().describe(monthText),
+  seenWithinMinutes: numberIn(z.number().int().min(1).max(maxAgoMinutes)).optional().describe(seenText),
+  silentForMinutes: numberIn(z.number().int().min(1).max(maxAgoMinutes)).optional().describe(silentText),
+  minTodayBytes: numberIn(z.number().int().min(0).max(maxBytes)).optional().describe(todayText),
+  minMonthBytes: numberIn(z.number().int().min(0).max(maxBytes)).optional().describe(monthText),
 }
 
 export const exampleDevice = {

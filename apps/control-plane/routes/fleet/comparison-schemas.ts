@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instantOut, soughtText, uuid } from '#core/schemas'
+import { instantOut, numberIn, soughtText, uuid } from '#core/schemas'
 import { comparedWindowSchema } from '#fleet-map/last-comparison'
 import { repeatable } from '../../http/schemas.ts'
 
@@ -10,12 +10,8 @@ export const comparisonQuery = {
   orgId: uuid().optional().describe('By default, all organizations that you can read.'),
   groupId: uuid().optional(),
   tag: repeatable(soughtText(64)).optional().describe('Can be repeated. Returns devices that have all of these tags.'),
-  sinceMinutes: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(maxMinutes)
-    .default(43_200)
+  sinceMinutes: numberIn(z.number().int().min(1).max(maxMinutes))
+    .prefault(43_200)
     .describe('Leaves out organizations whose last comparison is older.'),
 }
 

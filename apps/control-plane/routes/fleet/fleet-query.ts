@@ -1,6 +1,6 @@
 import { getResolution, isValidCell } from 'h3-js'
 import { z } from 'zod'
-import { soughtText, uuid } from '#core/schemas'
+import { numberIn, soughtText, uuid } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/gps/gps-request'
@@ -13,7 +13,7 @@ const maxMinutes = 129_600
 // The retention of dwells.
 const maxDwellSeconds = 34_560_000
 
-const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
+const window = { sinceMinutes: numberIn(z.number().int().min(1).max(maxMinutes)).prefault(1_440) }
 
 const past = {
   from: instantIn().optional().describe('Start of a range in the past, with `to`. Replaces `sinceMinutes`.'),
@@ -36,8 +36,10 @@ const placeId = uuid().optional().describe('Returns only what is inside this pla
 
 const coverageFilter = {
   ...deviceFilter,
-  zoom: z.coerce.number().min(0).max(24).optional().describe('Zoom of the map; sets the resolution of the response.'),
-  h3Resolution: z.coerce.number().int().min(4).max(10).optional(),
+  zoom: numberIn(z.number().min(0).max(24))
+    .optional()
+    .describe('Zoom of the map; sets the resolution of the response.'),
+  h3Resolution: numberIn(z.number().int().min(4).max(10)).optional(),
   rat: z.enum(fieldTable.cellular.rat.words as [string, ...string[]]).optional(),
   plmn: operatorCode.optional(),
 }
@@ -152,11 +154,7 @@ export const dwellsQuery = z.strictObject({
   sinceMinutes: window.sinceMinutes.unwrap().optional(),
   from: instantIn().optional(),
   to: instantIn().optional(),
-  minDurationS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(maxDwellSeconds)
+  minDurationS: numberIn(z.number().int().min(0).max(maxDwellSeconds))
     .optional()
     .describe('Minimum duration in seconds, at most 400 days.'),
   ongoing: flag().optional(),

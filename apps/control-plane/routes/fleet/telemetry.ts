@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notFound } from '#core/errors'
 import { nearSchema } from '#core/near'
-import { instantOut } from '#core/schemas'
+import { instantOut, numberIn } from '#core/schemas'
 import { readDeviceDataUse } from '#reads/data-use'
 import { type HistoryCursor, openHistory, type ReadWindow } from '#reads/history'
 import { readLatest } from '#reads/latest'
@@ -154,11 +154,7 @@ const maxItems = 10_000
 const defaultItems = 1_000
 
 const windowQuery = (defaultMinutes: number) => ({
-  sinceMinutes: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(maxMinutes)
+  sinceMinutes: numberIn(z.number().int().min(1).max(maxMinutes))
     .optional()
     .describe(`Length of the window in minutes; ${defaultMinutes} by default.`),
   from: instantIn().optional().describe('Start of the window, inclusive. Replaces `sinceMinutes`.'),
@@ -173,18 +169,10 @@ const historyQuery = z.strictObject({
   ...windowQuery(60),
   kind: z.enum(kinds).optional(),
   modem: modemIn.describe('Only samples of this modem, of the kinds `cellular` and `connection`.'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(maxItems)
+  limit: numberIn(z.number().int().min(1).max(maxItems))
     .optional()
     .describe('Maximum number of items. By default 1000 for JSON and unlimited for files.'),
-  stepSeconds: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(86_400)
+  stepSeconds: numberIn(z.number().int().min(1).max(86_400))
     .optional()
     .describe(
       'Returns minimum, mean and maximum for each step of this length. Positions, headings and channel numbers are left out.',

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { nearSchema } from '#core/near'
+import { numberIn } from '#core/schemas'
 import { type Route, route } from '../../http/route.ts'
 
-const degrees = (most: number) => z.coerce.number().min(-most).max(most)
+const degrees = (most: number) => numberIn(z.number().min(-most).max(most))
 
 export const townRoutes: Route[] = [
   route({

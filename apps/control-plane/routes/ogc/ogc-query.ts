@@ -1,17 +1,14 @@
 import { z } from 'zod'
-import { uuid } from '#core/schemas'
+import { parseRfc3339 } from '#core/rfc3339'
+import { numberIn, uuid } from '#core/schemas'
 import { collectionIds, maxFeatures } from '#fleet-map/features/collections'
 import type { FeatureTimes } from '#fleet-map/features/feature-times'
 import type { BoundingBox } from '#telemetry/geo/geo'
-import { onGlobe } from '../../http/geo-schemas.ts'
+import { numbersOf, onGlobe } from '../../http/geo-schemas.ts'
 import { pageQuery } from '../../http/schemas.ts'
 
-const number = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
-
 function boxOf(text: string): BoundingBox | undefined {
-  const parts = text.split(',')
-  if (!parts.every((part) => number.test(part))) return undefined
-  const numbers = parts.map(Number)
+  const numbers = numbersOf(text)
   const [minLon = 0, minLat = 0, maxLon = 0, maxLat = 0] =
     numbers.length === 6 ? [...numbers.slice(0, 2), ...numbers.slice(3, 5)] : numbers
   return numbers.length === 4 || numbers.length === 6 ? [minLon, minLat, maxLon, maxLat] : undefined
@@ -34,13 +31,10 @@ const bbox = onGlobe(
   )
   .meta({ example: '-8.6,51.8,-8.3,52.0' })
 
-const instant = z.iso.datetime({ offset: true })
-
 /** The time of one end; null for an open one, undefined for what is no time. */
 function endOf(text: string): number | null | undefined {
   if (text === '' || text === '..') return null
-  const parsed = instant.safeParse(text.toUpperCase())
-  return parsed.success ? Date.parse(parsed.data) : undefined
+  return parseRfc3339(text) ?? undefined
 }
 
 function timesOf(text: string): FeatureTimes | string {
@@ -89,11 +83,8 @@ export const featuresQuery = z.strictObject({
     .describe(
       'A time (RFC 3339), or an interval such as `2026-05-04T00:00:00Z/..`, both ends included. By default the last 24 hours. The plan limits how far back it goes. Each collection describes which time counts.',
     ),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(50)
+  limit: numberIn(z.number().int().min(1))
+    .prefault(50)
     .describe(
       `Maximum number of features on a page. At most ${maxFeatures} are returned, and of dwells, trips and dead zones 200.`,
     ),

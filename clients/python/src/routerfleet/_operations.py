@@ -678,7 +678,7 @@ class Operations(Requests):
         Send CSV with the header `serial,name,model,tags,notes` (tags separated by `;`; tags and notes are optional)
         or NDJSON with one device per line, in UTF-8 or UTF-16, up to 10000 rows and 8 MiB. Columns can also be
         separated by semicolons or tabs, and a tag with a semicolon is in quotes. Rows and last columns without
-        content are skipped. Other columns of an exported CSV file are ignored, so that you can edit and import it
+        content are skipped. Other columns of an exported file are ignored, so that you can edit and import it
         again. Invalid rows do not affect the other rows unless `atomic` is true.
 
         Requires the scope `device:create`.

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { instantText } from '#core/schemas'
 
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'A time of day must have the form HH:MM.')
@@ -23,11 +24,9 @@ export const windowSchema = z
   .refine(({ from, to }) => from !== to, { message: 'The window is empty: `from` and `to` must differ.', path: ['to'] })
   .meta({ id: 'DailyWindow' })
 
-const startAt = z.iso.datetime({ offset: true })
-
 /** When a batch may start, and at which times of the day devices may take its jobs. */
 export const scheduleSchema = z
-  .strictObject({ startAt: startAt.optional(), window: windowSchema.optional() })
+  .strictObject({ startAt: instantText().optional(), window: windowSchema.optional() })
   .refine(({ startAt: start, window }) => start !== undefined || window !== undefined, {
     message: 'A schedule must have `startAt` or `window`.',
   })
