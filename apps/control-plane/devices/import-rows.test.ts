@@ -110,7 +110,21 @@ describe('the rows of an import', () => {
     },
   )
 
-  test('an import reads what an export has written, whatever the words contain', async () => {
+  test('an exported NDJSON file is accepted, and only its members that cannot be set are ignored', async () => {
+    const device = { serial: 'a', name: 'Bus, 1', model: 'c', tags: ['bus'], notes: null }
+    const seen = { status: 'online', lastSeenAt: null, firmware: null, configProfile: null, location: null, near: null }
+    const exported = { id: '1', organizationId: '2', ...device, ...seen, createdAt: 't', updatedAt: 't' }
+    const { lines } = exportFormat('ndjson', ['near'])
+    const file = lines([exported, { ...exported, serial: 'b', nmae: 'x' }] as unknown as Device[])
+    expect(await readImportRows(file, 'ndjson')).toEqual([
+      { line: 1, hasTags: true, device },
+      { line: 2, code: 'invalid_row', detail: 'There is no column nmae.' },
+    ])
+    const typed = JSON.stringify({ organizationId: '2', serial: 'a', name: 'n', model: 'm' })
+    expect(await readImportRows(typed, 'ndjson')).toMatchObject([{ detail: 'There is no column organizationId.' }])
+  })
+
+  test.each(['csv', 'ndjson'] as const)('an import reads what an export to %s has written', async (format) => {
     const sign = fc.constantFrom(...`=+-@'"；;,\\＝＠ abü0`)
     const words = fc.string({ unit: sign, minLength: 1, maxLength: 8 }).filter((text) => /^\S+( \S+)*$/.test(text))
     const device = fc.record({
@@ -122,9 +136,10 @@ describe('the rows of an import', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(device, { minLength: 1 }), async (devices) => {
-        const { head, lines } = exportFormat('csv', [])
-        const file = head + lines(devices.map((one) => ({ ...one }) as Device))
-        const rows = await readImportRows(file, 'csv')
+        const { head, lines } = exportFormat(format, [])
+        const made = { id: '1', organizationId: '2', createdAt: '2026-05-04T12:30:00.000Z' }
+        const file = head + lines(devices.map((one) => ({ ...one, ...made }) as Device))
+        const rows = await readImportRows(file, format)
         expect(rows.map((row) => 'device' in row && row.device)).toEqual(devices)
       }),
     )

@@ -5,6 +5,7 @@ import type { ImportRow } from '#fleet/devices/import'
 import type { NewDevice } from '#fleet/devices/register'
 import { soughtTags } from '../http/schemas.ts'
 import { newDeviceFields } from '../routes/devices/device-schemas.ts'
+import { listedDeviceSchema } from '../routes/devices/list-schemas.ts'
 import { tagsOfCell, textOfCell } from './csv-cells.ts'
 import { exportColumns } from './export-rows.ts'
 import { readCsv, separatorOf } from './import-csv.ts'
@@ -30,6 +31,11 @@ const csvColumns = Object.keys(newDeviceFields)
 const columnOf = new Map([...csvColumns, ...exportColumns].map((name) => [name.toLowerCase(), name]))
 /** Columns of the export that an import ignores, so that an exported file can be imported again. */
 const ignoredColumns: ReadonlySet<string> = new Set(exportColumns.filter((name) => !csvColumns.includes(name)))
+/** The same of an exported file of NDJSON, whose rows all have the members of `exportMark`. */
+const ignoredMembers: ReadonlySet<string> = new Set(
+  Object.keys(listedDeviceSchema.shape).filter((name) => !csvColumns.includes(name)),
+)
+const exportMark = ['id', 'organizationId', 'createdAt']
 
 /**
  * Reads the rows of an import: CSV with a header, or NDJSON with one device per line. An invalid row has a reason and does
@@ -123,9 +129,15 @@ function* ndjsonValues(text: string): Generator<ImportValue> {
   }
 }
 
+/** A row without the members that an import ignores, if it is from an export. */
+function withoutIgnored(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null || !exportMark.every((name) => Object.hasOwn(row, name))) return row
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !ignoredMembers.has(name)))
+}
+
 function parseLine(line: string): { row: unknown; hasTags: boolean } | { problem: string } {
   try {
-    const row = JSON.parse(line) as unknown
+    const row = withoutIgnored(JSON.parse(line))
     return { row, hasTags: typeof row === 'object' && row !== null && 'tags' in row }
   } catch {
     return { problem: 'This line is not JSON.' }

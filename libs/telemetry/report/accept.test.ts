@@ -25,6 +25,12 @@ const nested = (levels: number): string =>
   levels === 1 ? '{"kind":"system"}' : `{"kind":"system","deep":${list(levels - 1)}}`
 const list = (levels: number): string => (levels === 1 ? '[]' : `[${list(levels - 1)}]`)
 
+it.each(['json', 'ndjson'] as const)('a byte order mark before a report as %s is ignored', (format) => {
+  const report =
+    format === 'json' ? '{"batchId":"b","samples":[{"kind":"system"}]}' : '{"batchId":"b"}\n{"kind":"system"}'
+  expect(decoded(`\ufeff${report}`, format)).toEqual(decoded(report, format))
+})
+
 describe('a body that cannot be decoded', () => {
   it.each([
     ['no JSON', '{'],

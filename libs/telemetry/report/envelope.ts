@@ -97,8 +97,10 @@ function readNdjson(text: string): Envelope | RefusedBatch {
   return { ok: true, values, ...readHeader(header) }
 }
 
+const hasByteOrderMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+
 /** Parses a decompressed body into its header and up to 1000 values. Returns an error if it cannot be decoded. */
 export function readEnvelope(bytes: Buffer, format: BatchFormat): Envelope | RefusedBatch {
-  const text = bytes.toString('utf8')
+  const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0)
   return format === 'json' ? readJson(text) : readNdjson(text)
 }

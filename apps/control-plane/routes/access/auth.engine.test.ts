@@ -15,7 +15,7 @@ afterAll(async () => {
   issuer.close()
 })
 
-const form = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+const form = (fields: Record<string, string> | [string, string][], headers: Record<string, string> = {}) =>
   api.call('POST', '/auth/token', {
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     body: new URLSearchParams(fields).toString(),
@@ -45,6 +45,11 @@ describe('POST /auth/token', () => {
     expect(await form({ ...client, ...grant, scope: 'x' })).toMatchObject({
       status: 400,
       body: { error: 'invalid_scope' },
+    })
+    const twice = [...Object.entries({ ...client, ...grant }), ['client_id', 'x'] as [string, string]]
+    expect(await form(twice)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request', detail: 'client_id must be sent only once.' },
     })
   })
 

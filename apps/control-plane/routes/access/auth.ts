@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ServiceError } from '#core/errors'
+import { badRequest, ServiceError } from '#core/errors'
 import { assembleToken, parseToken } from '#core/tokens'
 import { accessTokenLifetimeSeconds } from '#fleet/access/access-tokens'
 import { decodeText } from '#http/body'
@@ -28,7 +28,7 @@ export const authRoutes: Route[] = [
     bodyLimitBytes: 64 * 1024,
     bodyFormat: {
       mediaTypes: ['application/x-www-form-urlencoded'],
-      decode: (bytes) => Object.fromEntries(new URLSearchParams(decodeText(bytes))),
+      decode: (bytes) => formOf(new URLSearchParams(decodeText(bytes))),
     },
     answers: {
       200: {
@@ -91,6 +91,13 @@ export const authRoutes: Route[] = [
     }),
   }),
 ]
+
+/** The fields of a form. Throws 400 if one is sent twice (RFC 6749, 3.2). */
+function formOf(fields: URLSearchParams): Record<string, string> {
+  const twice = [...fields.keys()].find((name) => fields.getAll(name).length > 1)
+  if (twice !== undefined) throw badRequest(`${twice} must be sent only once.`)
+  return Object.fromEntries(fields)
+}
 
 /** The API key from HTTP Basic (RFC 6749 2.3.1: id and secret are form-encoded) or from form fields. */
 function presentedKey(
