@@ -89,6 +89,15 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     }
   })
 
+  test('202 with the start of the schedule in UTC, whatever offset it was sent with', async () => {
+    const { groupJobs, call } = await newGroup(1)
+    const schedule = { startAt: '2099-12-01T00:00:00+01:00' }
+    const sent = { kind: 'reboot', schedule, expiresInSeconds: 60 }
+    const expected = { body: { schedule: { startAt: '2099-11-30T23:00:00.000Z' } } }
+    expect(await call('POST', `${groupJobs}?dryRun=true`, sent)).toMatchObject({ status: 200, ...expected })
+    expect(await call('POST', groupJobs, sent)).toMatchObject({ status: 202, ...expected })
+  })
+
   test('400 for an unknown kind, and for apply_config with the correct route', async () => {
     const { groupJobs, call } = await newGroup(1)
     const unknown = await call('POST', groupJobs, { kind: 'self_destruct' })
