@@ -155,7 +155,7 @@ const continueSql = `pause_reason = NULL, expires_at = NULL, accepted_failures =
 /** Makes the stages of a batch start again, because some of its jobs do. */
 const restartStages = (connection: Connection, { organizationId, batchId }: BatchReference) =>
   connection.query(
-    `UPDATE job_batch SET stage_times = '[]', confirmed_stages = 0, accepted_failures = 0
+    `UPDATE job_batch SET stage_times = '[]', confirmed_stages = 0, accepted_failures = 0, is_out_of_order = true
      WHERE organization_id = $1 AND id = $2`,
     [organizationId, batchId],
   )

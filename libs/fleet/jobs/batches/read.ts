@@ -9,7 +9,7 @@ import type { FleetContext } from '#fleet/context'
 import { modemConditions } from '#fleet/devices/live-filter'
 import type { FoundFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
-import { batchJobId } from '#fleet/jobs/model/batch-ids'
+import { stageRanges } from '#fleet/jobs/model/batch-ids'
 import { deliveryOut, type HeldReason, heldReasonSql, heldReasons, momentOfJobSql } from '#fleet/jobs/model/good-moment'
 import { jobKinds, redactParameters } from '#fleet/jobs/model/kinds'
 import { isHeldBackSql } from '#fleet/jobs/model/lifetime'
@@ -210,12 +210,7 @@ async function countStages(db: Queryable, { id, stages }: Pick<BatchSummary, 'id
      FROM unnest($3::uuid[], $4::uuid[]) WITH ORDINALITY AS s (after, up_to, stage)
      JOIN job j ON j.organization_id = $1 AND j.batch_id = $2 AND j.id > s.after AND j.id <= s.up_to
      GROUP BY s.stage, j.status`,
-    [
-      organizationId,
-      id,
-      ends.map((end, index) => batchJobId(id, end - (stages[index]?.devices ?? 0))),
-      ends.map((end) => batchJobId(id, end)),
-    ],
+    [organizationId, id, ...stageRanges(id, ends)],
   )
   return stages.map((stage, index) => ({
     ...stage,

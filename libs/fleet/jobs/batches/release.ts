@@ -3,6 +3,7 @@ import { auditSystem } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { cancelSomeJobs } from '#fleet/jobs/batches/control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
+import { stageRanges } from '#fleet/jobs/model/batch-ids'
 import type { JobDelivery } from '#fleet/jobs/model/good-moment'
 import { earlierExpirySql, expiryMs } from '#fleet/jobs/model/lifetime'
 import {
@@ -14,12 +15,13 @@ import {
   withinLastMinute,
 } from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
-import { type StageTimes, stageAt, stageEnds } from '#fleet/jobs/model/stages'
+import { type StageCounts, stagePosition } from '#fleet/jobs/model/stage-position'
+import { type StageTimes, stageEnds } from '#fleet/jobs/model/stages'
 import { wakeAllDevices } from '#fleet/jobs/notices'
-import { type Connection, transaction } from '#postgres/pool'
+import { type Connection, type Queryable, transaction } from '#postgres/pool'
 
 /** A batch that a schedule or a rollout may hold back. */
-type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs' | 'recentReleases'> & {
+type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs'> & {
   id: string
   organizationId: string
   status: BatchStatus
@@ -29,11 +31,13 @@ type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs' | 'recentReleases'> & {
   windowOpen: boolean
   recentReleases: Release[]
   stageTimes: StageTimes[]
+  /** The jobs that are not held are not the first ones of the batch. */
+  isOutOfOrder: boolean
 }
 
 const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.delivery, b.rollout, b.window_open AS "windowOpen",
   b.recent_releases AS "recentReleases", b.stage_times AS "stageTimes", b.confirmed_stages AS "confirmedStages",
-  b.accepted_failures AS "acceptedFailures", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
+  b.accepted_failures AS "acceptedFailures", b.is_out_of_order AS "isOutOfOrder", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
   b.succeeded, b.failed + b.timed_out + b.rejected AS failed`
 
 const gatedBatches = `
@@ -73,7 +77,7 @@ const roundMs = 1_000
 async function advance(system: SystemContext, batch: GatedBatch): Promise<number> {
   const { id, organizationId } = batch
   const nowMs = system.clock()
-  if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
+  if (batch.status !== 'cancelled' && !planStep(await located(system.pool, batch), nowMs).isDue) return 0
   const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
   if (step.status !== 'cancelled') return step.released
   return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, { by: 'system', nowMs }))
@@ -104,7 +108,7 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
     [batchId],
   )
   const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
-  const batch = rows[0]
+  const batch = rows[0] && (await located(connection, rows[0]))
   if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
   if (batch.status === 'cancelled') return { status: 'cancelled', released: 0 }
   const { open, begins, step, endsStage } = planStep(batch, nowMs)
@@ -123,8 +127,27 @@ const figuresOf = (batch: GatedBatch): RolloutFigures => {
   return { ...batch, stageEndedAtMs: endedAt ? Date.parse(endedAt) : null }
 }
 
-const runningStage = ({ rollout, total, held }: GatedBatch): number =>
-  stageAt(stageEnds(rollout ?? {}, total), total - held)
+const runningStage = (batch: GatedBatch): number => stagePosition(batch.rollout ?? {}, batch).stage
+
+const isStaged = ({ rollout }: GatedBatch): boolean => rollout?.stages !== undefined || rollout?.canary !== undefined
+
+/** Adds the counts of the stages of a batch whose place cannot be told from its counters. */
+async function located(db: Queryable, batch: GatedBatch): Promise<GatedBatch> {
+  const { id, organizationId, rollout, total, held, isOutOfOrder, status } = batch
+  const mayRelease = held > 0 && (status === 'scheduled' || status === 'running')
+  if (!isOutOfOrder || !isStaged(batch) || !mayRelease) return batch
+  const { rows } = await db.query<StageCounts>(
+    `SELECT s.held::int, s.open::int, s.failed::int
+     FROM unnest($3::uuid[], $4::uuid[]) WITH ORDINALITY AS stage (after, up_to, number) CROSS JOIN LATERAL (
+       SELECT count(*) FILTER (WHERE hold = 'rollout') AS held,
+         count(*) FILTER (WHERE hold IS DISTINCT FROM 'rollout' AND status IN ('queued', 'dispatched', 'inProgress')) AS open,
+         count(*) FILTER (WHERE status IN ('failed', 'timedOut', 'rejected')) AS failed
+       FROM job WHERE organization_id = $1 AND batch_id = $2 AND id > stage.after AND id <= stage.up_to) s
+     ORDER BY stage.number`,
+    [organizationId, id, ...stageRanges(id, stageEnds(rollout ?? {}, total))],
+  )
+  return { ...batch, byStage: rows }
+}
 
 /** Records when a stage started or ended. */
 async function storeStageTime(
@@ -133,7 +156,7 @@ async function storeStageTime(
   stage: number,
   { startedAt, endedAt }: { startedAt?: number; endedAt?: number },
 ): Promise<void> {
-  if (!batch.rollout?.stages && batch.rollout?.canary === undefined) return
+  if (!isStaged(batch)) return
   const times = Array.from(
     { length: Math.max(stage + 1, batch.stageTimes.length) },
     (_, index) => batch.stageTimes[index] ?? { startedAt: null, endedAt: null },

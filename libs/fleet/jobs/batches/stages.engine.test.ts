@@ -1,7 +1,9 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { updateDevice } from '#fleet/devices/update'
 import { addFirmware } from '#fleet/firmware/change'
 import { reportJob, takeJobs } from '#fleet/jobs/delivery'
+import { cancelJob } from '#fleet/jobs/device-job'
 import { dispatchJobs } from '#fleet/jobs/dispatch'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { openPool } from '#postgres/pool'
@@ -140,6 +142,38 @@ test('a batch that was aborted starts with its first stage again when it is retr
   expect(await runReleased(fleet, 'succeeded')).toBe(1)
   await release()
   expect(stages(await getBatch(ctx, reference))).toEqual(['1 finished', '1 running', '2 waiting'])
+})
+
+test('jobs of later stages that end before the start change nothing for the stages before them', async () => {
+  const { ctx, fleet, reference } = await startBatch(8, { canary: 2, stages: [{ devices: 2 }] })
+  const { organizationId } = reference
+  const ids = (await getBatch(ctx, reference)).jobs.map(({ id }) => id)
+  // One of the last stage, and the whole second stage.
+  for (const index of [7, 2, 3]) await cancelJob(ctx, { organizationId, jobId: ids[index] ?? '' })
+
+  expect(await release()).toBe(2)
+  expect(await release()).toBe(0)
+  await runReleased(fleet, 'succeeded')
+  expect(await release()).toBe(3)
+  expect(stages(await getBatch(ctx, reference))).toEqual(['2 finished', '2 finished', '4 running'])
+  await runReleased(fleet, 'succeeded')
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'finished', counts: { succeeded: 5, cancelled: 3 } })
+})
+
+test('a device of a later stage that is disabled does not stop the canaries, and a retry leaves it out', async () => {
+  const { ctx, fleet, reference } = await startBatch(4, { canary: 1 })
+  const { jobs } = await getBatch(ctx, reference)
+  await release()
+  await updateDevice(ctx, { deviceId: jobs[3]?.deviceId ?? '', change: { status: 'disabled' }, precondition: () => {} })
+  expect(await release()).toBe(0)
+  await runReleased(fleet, 'failed')
+  await release()
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'cancelled', counts: { rejected: 1, cancelled: 2 } })
+
+  await retryBatch(ctx, reference)
+  expect(await release()).toBe(1)
+  await runReleased(fleet, 'succeeded')
+  expect(await release()).toBe(2)
 })
 
 test('a firmware image skips devices of other models, and the batch keeps what it was', async () => {

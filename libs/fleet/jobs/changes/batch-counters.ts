@@ -14,7 +14,7 @@ const difference = (status: JobStatus) =>
  */
 export const batchCountersCtes = `counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held,
-    count(*) FILTER (WHERE was_fresh) AS fresh,
+    count(*) FILTER (WHERE was_fresh) AS fresh, bool_or(was_held AND final) AS withdrawn,
     min(expires_at) FILTER (WHERE status = 'queued') AS expires_at, ${jobStatuses.map(difference).join(', ')}
   FROM changed WHERE batch_id IS NOT NULL GROUP BY batch_id, organization_id
 ), batch AS (
@@ -23,7 +23,7 @@ export const batchCountersCtes = `counted AS (
     succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
     timed_out = b.timed_out + c."timedOut", cancelled = b.cancelled + c.cancelled, expired = b.expired + c.expired,
     rejected = b.rejected + c.rejected,
-    expires_at = ${earlierExpirySql('c.expires_at')},
+    expires_at = ${earlierExpirySql('c.expires_at')}, is_out_of_order = b.is_out_of_order OR c.withdrawn,
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
     status = CASE
       WHEN b.status = 'cancelled' AND c.queued + c.dispatched + c."inProgress" <= 0 THEN b.status

@@ -18,3 +18,9 @@ export const batchJobId = (batchId: string, ordinal: number): string =>
 /** `batchJobId` in SQL. The arguments are SQL expressions: a text or uuid, and a number. */
 export const batchJobIdSql = (batchId: string, ordinal: string): string =>
   `(left(${batchId}::text, ${sharedLength}) || lpad(to_hex(${ordinal}), ${countDigits}, '0'))::uuid`
+
+/** Where the ids of stages begin, exclusive, and end, inclusive. `ends`: how many jobs the batch has up to the end of each. */
+export const stageRanges = (batchId: string, ends: readonly number[]): [after: string[], upTo: string[]] => [
+  ends.map((_, index) => batchJobId(batchId, ends[index - 1] ?? 0)),
+  ends.map((end) => batchJobId(batchId, end)),
+]

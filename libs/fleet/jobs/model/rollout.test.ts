@@ -11,6 +11,7 @@ const figures = (change: Partial<RolloutFigures> = {}): RolloutFigures => ({
   succeeded: 0,
   failed: 0,
   recentReleases: [],
+  stageTimes: [],
   stageEndedAtMs: null,
   confirmedStages: 0,
   acceptedFailures: 0,
@@ -103,6 +104,32 @@ describe('rolloutStep', () => {
     expect(next(rollout, { held: 90, open: 6, failed: 4, acceptedFailures: 2 })).toBe('pause: failures')
   })
 
+  test('a job of a later stage that ended before its stage began counts there', () => {
+    const rollout = { canary: 5, stages: [{ devices: 3 }] }
+    const begun = { startedAt: new Date(nowMs).toISOString(), endedAt: null }
+    const [all, gone] = [
+      { held: 5, open: 0, failed: 0 },
+      { held: 0, open: 0, failed: 0 },
+    ]
+    // Of the last stage, before the start: all canaries are released, and nothing is aborted.
+    const before = [all, { ...all, held: 3 }, { held: 82, open: 0, failed: 10 }]
+    expect(next(rollout, { held: 90, failed: 10, byStage: before })).toBe('release 5')
+    // While the canaries run: its failures do not stop the batch, and the next stage waits for the canaries.
+    const running = [
+      { held: 0, open: 5, failed: 0 },
+      { ...all, held: 3 },
+      { held: 82, open: 0, failed: 10 },
+    ]
+    const whileRunning = { held: 85, open: 5, failed: 10, stageTimes: [begun] }
+    expect(next(rollout, { ...whileRunning, byStage: running })).toBe('release 0')
+    const done = { ...whileRunning, open: 0, succeeded: 5, stageEndedAtMs: nowMs }
+    expect(next(rollout, { ...done, byStage: [gone, ...running.slice(1)] })).toBe('release 3')
+    // All of the second stage: the third one follows the first.
+    expect(next(rollout, { ...done, held: 82, byStage: [gone, gone, { ...all, held: 82 }] })).toBe('release 82')
+    // All canaries: nothing was tried.
+    expect(next(rollout, { held: 95, byStage: [gone, { ...all, held: 3 }, { ...all, held: 92 }] })).toBe('abort')
+  })
+
   test('a simulated batch never exceeds its limits and releases every job once', () => {
     const limit = fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined })
     fc.assert(
@@ -127,10 +154,11 @@ describe('rolloutStep', () => {
           const rollout: Rollout = Object.fromEntries(limits)
           const state = figures({ total, held: total })
           const releases: { atMs: number; count: number }[] = []
+          const stageTimes: StageTimes[] = []
           let atMs = nowMs
           for (let round = 0; state.held > 0; round += 1, atMs += 7_000) {
             expect(round).toBeLessThan(2_000)
-            const now = { ...state, recentReleases: releases }
+            const now = { ...state, recentReleases: releases, stageTimes }
             let step = rolloutStep(rollout, now, atMs)
             if (step.action === 'endStage') step = rolloutStep(rollout, { ...now, stageEndedAtMs: atMs }, atMs)
             if (step.action !== 'release') throw new Error(step.action)
@@ -139,6 +167,7 @@ describe('rolloutStep', () => {
             }
             // A stage starts only when all jobs of the stages before it have ended.
             if (step.count > 0 && step.startsStage) expect(state.open).toBe(0)
+            if (step.count > 0) stageTimes[step.stage] ??= { startedAt: new Date(atMs).toISOString(), endedAt: null }
             state.held -= step.count
             state.open += step.count
             if (step.count > 0) releases.push({ atMs, count: step.count })
@@ -178,5 +207,8 @@ describe('stages', () => {
     expect(statesOf('running', [done, begun])).toEqual(['5 finished', '25 running', '70 waiting'])
     expect(statesOf('cancelled', [done, begun], at)).toEqual(['5 finished', '25 stopped', '70 stopped'])
     expect(statesOf('finished', [done, done, begun], at)).toEqual(['5 finished', '25 finished', '70 finished'])
+    const leftOut = { startedAt: null, endedAt: null }
+    expect(statesOf('running', [done, leftOut, begun])).toEqual(['5 finished', '25 finished', '70 running'])
+    expect(statesOf('finished', [done], at)).toEqual(['5 finished', '25 finished', '70 finished'])
   })
 })

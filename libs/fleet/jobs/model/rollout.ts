@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { stageAt, stageEnds, stagesSchema } from '#fleet/jobs/model/stages'
+import { type StagedJobs, stagePosition } from '#fleet/jobs/model/stage-position'
+import { stagesSchema } from '#fleet/jobs/model/stages'
 
 const share = z.number().min(1).max(100)
 
@@ -51,15 +52,8 @@ export type Rollout = z.infer<typeof rolloutSchema>
 
 export type Release = { atMs: number; count: number }
 
-export type RolloutFigures = {
-  total: number
-  /** Queued and not yet released by the rollout. */
-  held: number
-  /** Released and not ended. */
-  open: number
+export type RolloutFigures = StagedJobs & {
   succeeded: number
-  /** Failed, timed out or rejected. */
-  failed: number
   recentReleases: readonly Release[]
   /** When the current stage ended; null while it runs. */
   stageEndedAtMs: number | null
@@ -86,12 +80,8 @@ export const withinLastMinute = (releases: readonly Release[], nowMs: number): R
 
 /** Decides the next step of a batch: to release held jobs, or to wait, pause or abort. */
 export function rolloutStep(rollout: Rollout, figures: RolloutFigures, nowMs: number): RolloutStep {
-  const { held, open, succeeded, failed, total } = figures
-  const released = total - held
-  const ended = released - open
-  const ends = stageEnds(rollout, total)
-  const stage = stageAt(ends, released)
-  const end = ends[stage] ?? total
+  const { held, open, succeeded } = figures
+  const { stage, end, ended, failed, isReleased, next, leftIn } = stagePosition(rollout, figures)
   const isReached = (count: number, limitPct: number | undefined) =>
     limitPct !== undefined && count > 0 && count * 100 >= limitPct * end
 
@@ -102,7 +92,7 @@ export function rolloutStep(rollout: Rollout, figures: RolloutFigures, nowMs: nu
   if (isReached(failed - figures.acceptedFailures, pauseWhenFailedPct))
     return { action: 'pause', because: 'failures', stage }
 
-  const isStageEnd = held > 0 && released === end && ended * 100 >= end * (rollout.advanceWhenEndedPct ?? 100)
+  const isStageEnd = held > 0 && isReleased && ended * 100 >= end * (rollout.advanceWhenEndedPct ?? 100)
   // A first stage whose jobs all expired or were cancelled proves nothing.
   if (isStageEnd && stage === 0 && ended === end && succeeded === 0 && figures.acceptedFailures === 0)
     return { action: 'abort' }
@@ -112,14 +102,14 @@ export function rolloutStep(rollout: Rollout, figures: RolloutFigures, nowMs: nu
     if (nowMs < figures.stageEndedAtMs + (rollout.stageWaitMinutes ?? 0) * minuteMs)
       return { action: 'release', count: 0, stage, startsStage: false }
   }
-  const runs = isStageEnd ? stage + 1 : stage
+  const runs = isStageEnd ? next : stage
   const recent = withinLastMinute(figures.recentReleases, nowMs).reduce((sum, { count }) => sum + count, 0)
   const room = [
     held,
-    (ends[runs] ?? total) - released,
+    leftIn(runs),
     rollout.maxPerMinute === undefined ? held : rollout.maxPerMinute - recent,
     rollout.maxConcurrent === undefined ? held : rollout.maxConcurrent - open,
   ]
-  const startsStage = runs > stage || released === 0
+  const startsStage = figures.stageTimes[runs]?.startedAt == null
   return { action: 'release', count: Math.max(0, Math.min(...room)), stage: runs, startsStage }
 }

@@ -58,7 +58,9 @@ export function stagesOf(plan: StagePlan, { status, total, times, finishedAt }: 
     const devices = end - (ends[index - 1] ?? 0)
     if (endedAt !== null) return { devices, startedAt, endedAt, status: 'finished' }
     if (status === 'cancelled') return { devices, startedAt, endedAt: null, status: 'stopped' }
-    if (startedAt === null) return { devices, startedAt, endedAt, status: 'waiting' }
+    // A stage whose jobs all ended before it began is left out.
+    const isOver = finishedAt !== null || times.slice(index + 1).some((later) => later.startedAt !== null)
+    if (startedAt === null) return { devices, startedAt, endedAt, status: isOver ? 'finished' : 'waiting' }
     return { devices, startedAt, endedAt: finishedAt, status: finishedAt === null ? 'running' : 'finished' }
   })
 }
