@@ -57,3 +57,10 @@ export const batchDeliversSql = (batch: string): string =>
 /** SQL condition: the device of job `job` may take it: its batch delivers, and the good moment that it waits for has come. */
 export const handsOutSql = (job: string, batch: string): string =>
   `(${batchDeliversSql(batch)} AND ${heldBecauseSql(job, batch)} IS NULL)`
+
+/** SQL condition on a row of `job`: it waits for its device, which is free for it. */
+export const isFreeSql = `status = 'queued' AND hold = 'device' AND NOT EXISTS (
+  SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
+    LEFT JOIN job_batch own ON own.id = job.batch_id
+  WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
+    OR rival.status = 'dispatched' AND (${handsOutSql('rival', 'theirs')} OR NOT ${handsOutSql('job', 'own')})))`

@@ -186,7 +186,12 @@ test('of two jobs that wait for different moments, the one whose moment comes go
   })
   await work()
   expect((await router.job(parked)).status).toBe('queued')
+  const isHeld = async () => (await pool.query(`SELECT FROM job WHERE id = $1 AND hold = 'device'`, [parked])).rowCount
+  expect(await isHeld()).toBe(1)
+  await router.moment({ quality: 'fair', dwelling: false })
+  expect(await isHeld()).toBe(1)
   await router.moment({ quality: 'poor', dwelling: true })
+  expect(await isHeld()).toBe(0)
   await work()
   expect(await router.take()).toBe(parked)
 })

@@ -1,7 +1,7 @@
 import type { SystemContext } from '#fleet/context'
-import { handsOutSql } from '#fleet/jobs/exclusivity'
+import { handsOutSql, isFreeSql } from '#fleet/jobs/exclusivity'
 import { deliverySql } from '#fleet/jobs/model/good-moment'
-import { wakeDevices } from '#fleet/jobs/notices'
+import { wakeDevices, wakeWorker } from '#fleet/jobs/notices'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Queryable } from '#postgres/pool'
 
@@ -57,7 +57,10 @@ export async function forgetMomentsExcept(db: Queryable, organizationIds: readon
 // A crash of Postgres may lose a moment. The next report stores a newer one.
 const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 
-/** Stores moments, and wakes the devices that may take a job because of them. */
+/**
+ * Stores moments, and wakes the devices that may take a job because of them. A job that waits behind one with another good moment is
+ * offered at once: `reconcileOffers` would offer it up to 30 s later, when the moment can be over.
+ */
 export async function storeMoments(
   system: Pick<SystemContext, 'pool'>,
   moments: readonly DeviceMoment[],
@@ -81,6 +84,12 @@ export async function storeMoments(
         connection,
         rows.map(({ device_id }) => device_id),
       )
+      const { rowCount } = await connection.query(
+        `UPDATE job SET hold = NULL, enqueued_at = NULL WHERE id IN (
+           SELECT id FROM job WHERE device_id = ANY ($1::uuid[]) AND ${isFreeSql} ORDER BY id FOR UPDATE SKIP LOCKED)`,
+        [inOrder.map(({ deviceId }) => deviceId)],
+      )
+      if (rowCount) await wakeWorker(connection)
     },
     asynchronousCommit,
   )

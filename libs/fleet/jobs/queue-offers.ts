@@ -2,7 +2,7 @@ import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import type { Span, Traceparent, Tracing } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
-import { handsOutSql } from '#fleet/jobs/exclusivity'
+import { isFreeSql } from '#fleet/jobs/exclusivity'
 import { sumOfEach } from '#postgres/bisect'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
@@ -302,14 +302,7 @@ export async function reconcileOffers(
     workOf: (organizationId) => [
       () => resetBatchOffers(pool, organizationId, lostBefore),
       () => repairSome(pool, isLost('$2'), 'enqueued_at = NULL', [organizationId, lostBefore]),
-      () => repairSome(pool, isFree, 'hold = NULL, enqueued_at = NULL', [organizationId]),
+      () => repairSome(pool, isFreeSql, 'hold = NULL, enqueued_at = NULL', [organizationId]),
     ],
   })
 }
-
-/** SQL condition: a job waits for its device, which is free for it. */
-const isFree = `status = 'queued' AND hold = 'device' AND NOT EXISTS (
-  SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
-    LEFT JOIN job_batch own ON own.id = job.batch_id
-  WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
-    OR rival.status = 'dispatched' AND (${handsOutSql('rival', 'theirs')} OR NOT ${handsOutSql('job', 'own')})))`

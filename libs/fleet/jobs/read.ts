@@ -37,7 +37,9 @@ export const jobSchema = z
       .object({
         code: z
           .string()
-          .describe('`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled` or `profile_gone`.'),
+          .describe(
+            '`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled`, `profile_gone`, or of a cancelled job `device_gone` or `rollout_aborted`.',
+          ),
         detail: z.string().nullable(),
       })
       .nullable(),

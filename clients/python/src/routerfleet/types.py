@@ -1997,7 +1997,9 @@ CreateDeviceJobRequest: TypeAlias = (
 
 class JobError(TypedDict):
     code: str
-    """`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled` or `profile_gone`."""
+    """`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled`, `profile_gone`, or of a cancelled job
+    `device_gone` or `rollout_aborted`.
+    """
     detail: str | None
 
 
@@ -2045,7 +2047,9 @@ class JobPage(TypedDict):
 
 class JobWithHistoryError(TypedDict):
     code: str
-    """`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled` or `profile_gone`."""
+    """`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled`, `profile_gone`, or of a cancelled job
+    `device_gone` or `rollout_aborted`.
+    """
     detail: str | None
 
 

@@ -95,11 +95,11 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
   return reread(ctx, batch)
 }
 
-/** Cancels up to 2,000 open jobs of a cancelled batch. Returns how many. */
+/** Cancels up to 2,000 open jobs of a cancelled batch, whose rollout may have been aborted. Returns how many. */
 export function cancelSomeJobs(
   ctx: Pick<FleetContext, 'pool'>,
   { organizationId, batchId }: BatchReference,
-  change: ChangeBy,
+  { isAborted = false, ...change }: ChangeBy & { isAborted?: boolean },
 ): Promise<number> {
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const jobs = await lockJobs(
@@ -109,7 +109,7 @@ export function cancelSomeJobs(
        ORDER BY j.id LIMIT ${chunkSize}`,
       [batchId],
     )
-    await changeJobs(connection, jobs, () => ({ type: 'cancel' }), change)
+    await changeJobs(connection, jobs, () => ({ type: 'cancel', isAborted }), change)
     return jobs.length
   })
 }

@@ -31,13 +31,15 @@ type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs'> & {
   windowOpen: boolean
   recentReleases: Release[]
   stageTimes: StageTimes[]
+  /** Of a cancelled batch: `failures` if its rollout was aborted. */
+  pauseReason: PauseReason | 'operator' | null
   /** The jobs that are not held are not the first ones of the batch. */
   isOutOfOrder: boolean
 }
 
 const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.delivery, b.rollout, b.window_open AS "windowOpen",
   b.recent_releases AS "recentReleases", b.stage_times AS "stageTimes", b.confirmed_stages AS "confirmedStages",
-  b.accepted_failures AS "acceptedFailures", b.is_out_of_order AS "isOutOfOrder", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
+  b.accepted_failures AS "acceptedFailures", b.is_out_of_order AS "isOutOfOrder", b.pause_reason AS "pauseReason", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
   b.succeeded, b.failed + b.timed_out + b.rejected AS failed`
 
 const gatedBatches = `
@@ -80,10 +82,11 @@ async function advance(system: SystemContext, batch: GatedBatch): Promise<number
   if (batch.status !== 'cancelled' && !planStep(await located(system.pool, batch), nowMs).isDue) return 0
   const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
   if (step.status !== 'cancelled') return step.released
-  return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, { by: 'system', nowMs }))
+  const change = { by: 'system', nowMs, isAborted: step.isAborted ?? false }
+  return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, change))
 }
 
-type BatchStep = { status: BatchStatus; released: number }
+type BatchStep = { status: BatchStatus; released: number; isAborted?: boolean }
 
 /** The next step of a batch that is not cancelled, computed from its row alone. */
 function planStep(batch: GatedBatch, nowMs: number) {
@@ -110,7 +113,8 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
   const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
   const batch = rows[0] && (await located(connection, rows[0]))
   if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
-  if (batch.status === 'cancelled') return { status: 'cancelled', released: 0 }
+  if (batch.status === 'cancelled')
+    return { status: 'cancelled', released: 0, isAborted: batch.pauseReason === 'failures' }
   const { open, begins, step, endsStage } = planStep(batch, nowMs)
   if (step.action === 'abort') return abortBatch(connection, batch)
   if (endsStage) await storeStageTime(connection, batch, runningStage(batch), { endedAt: nowMs })
@@ -240,7 +244,7 @@ async function pauseForRollout(
 
 async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {
   const { rows } = await connection.query<{ detail: Record<string, number> }>(
-    `WITH aborted AS (UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL)
+    `WITH aborted AS (UPDATE job_batch SET status = 'cancelled', pause_reason = 'failures' WHERE id = $1 AND finished_at IS NULL)
      SELECT json_build_object('failed', failed, 'timedOut', timed_out, 'rejected', rejected, 'total', total) AS detail
      FROM job_batch WHERE id = $1`,
     [batch.id],
@@ -251,5 +255,5 @@ async function abortBatch(connection: Connection, batch: GatedBatch): Promise<Ba
     subjectId: batch.id,
     detail: rows[0]?.detail ?? {},
   })
-  return { status: 'cancelled', released: 0 }
+  return { status: 'cancelled', released: 0, isAborted: true }
 }

@@ -137,6 +137,11 @@ test('a batch that was aborted starts with its first stage again when it is retr
   await runReleased(fleet, 'failed')
   await release()
   expect(await getBatch(ctx, reference)).toMatchObject({ status: 'cancelled', counts: { failed: 1, cancelled: 3 } })
+  const { rows } = await pool.query(`SELECT DISTINCT status, error_code FROM job ORDER BY status`)
+  expect(rows).toEqual([
+    { status: 'cancelled', error_code: 'rollout_aborted' },
+    { status: 'failed', error_code: 'failed' },
+  ])
   await retryBatch(ctx, reference)
   expect(await release()).toBe(1)
   expect(await runReleased(fleet, 'succeeded')).toBe(1)

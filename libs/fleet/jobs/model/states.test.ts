@@ -207,6 +207,25 @@ describe('single rules', () => {
     },
   )
 
+  test('each end that no person and no device chose says why', () => {
+    const errorOf = (job: JobState, event: JobEvent, atMs = startMs) => {
+      const decision = decide(job, event, atMs)
+      return decision.outcome === 'changed' ? decision.job.error?.code : decision.outcome
+    }
+    for (const job of [newJob(), newJob({ status: 'dispatched' })]) {
+      expect(errorOf(job, { type: 'withdraw', because: 'deviceGone' })).toBe('device_gone')
+      expect(errorOf(job, { type: 'withdraw', because: 'deviceDisabled' })).toBe('device_disabled')
+      expect(errorOf(job, { type: 'withdraw', because: 'profileGone' })).toBe('profile_gone')
+      expect(errorOf(job, { type: 'cancel', isAborted: true })).toBe('rollout_aborted')
+      expect(errorOf(job, { type: 'cancel' })).toBeUndefined()
+      expect(errorOf(job, { type: 'expire' }, job.expiresAtMs)).toBe('expired')
+    }
+    expect(errorOf(inProgress, { type: 'withdraw', because: 'deviceGone' })).toBe('device_gone')
+    expect(decide(newJob({ attempt: 2 }), { type: 'expire' }, newJob().expiresAtMs)).toMatchObject({
+      job: { error: { detail: 'The device did not take attempt 2 of the job before it expired.' } },
+    })
+  })
+
   test('cancelling a taken job is a request that the device may still answer with success', () => {
     const asked = decide(inProgress, { type: 'cancel' }, startMs)
     expect(asked).toMatchObject({ job: { status: 'inProgress', cancelRequested: true } })

@@ -70,7 +70,8 @@ export type JobEvent =
   /** `expiresAtMs`: the expiry of a next attempt, if that has to wait for the window of its batch. */
   | { type: 'deadline'; attempt: number; expiresAtMs?: number }
   | { type: 'expire' }
-  | { type: 'cancel' }
+  /** `isAborted`: the rollout of its batch was aborted; otherwise an operator cancels it. */
+  | { type: 'cancel'; isAborted?: boolean }
   | { type: 'withdraw'; because: WithdrawalReason }
   | { type: 'retry'; maxAttempts: number; expiresAtMs: number }
 
@@ -93,17 +94,22 @@ const noMoment: Record<HeldReason, string> = {
   signalTooWeak: 'its signal was too weak',
   notDwelling: 'it did not dwell',
 }
-const expiredBecause = ({ heldBecause }: JobState): JobError => ({
+const expiredBecause = ({ heldBecause, attempt }: JobState): JobError => ({
   code: 'expired',
   detail: heldBecause
     ? `The job waited for a good moment of the device and expired: ${noMoment[heldBecause]}.`
-    : 'The device did not take the job before it expired.',
+    : `The device did not take ${attempt === 1 ? 'the job' : `attempt ${attempt} of the job`} before it expired.`,
 })
 const overdue: JobError = {
   code: 'deadline_exceeded',
   detail: 'The device took the job and did not report its end in time.',
 }
 const disabled: JobError = { code: 'device_disabled', detail: 'The device was disabled.' }
+const deviceGone: JobError = { code: 'device_gone', detail: 'The device was deleted or left the organization.' }
+const aborted: JobError = {
+  code: 'rollout_aborted',
+  detail: 'The rollout was aborted: too many jobs failed, or none of the first stage succeeded.',
+}
 const profileGone: JobError = {
   code: 'profile_gone',
   detail: 'The version of the profile no longer exists. The device did not receive it.',
@@ -136,7 +142,7 @@ export function decide(job: JobState, event: JobEvent, nowMs: number): Decision 
         ? ended(job, 'expired', expiredBecause(job))
         : refused('notDue')
     case 'cancel':
-      return cancelled(job)
+      return cancelled(job, event.isAborted)
     case 'withdraw':
       return withdrawn(job, event.because)
     case 'retry':
@@ -199,15 +205,15 @@ function missedDeadline(job: JobState, { attempt, expiresAtMs = job.expiresAtMs 
   })
 }
 
-function cancelled(job: JobState): Decision {
+function cancelled(job: JobState, isAborted = false): Decision {
   if (isFinal(job.status)) return refused('final')
-  if (job.status !== 'inProgress') return ended(job, 'cancelled')
+  if (job.status !== 'inProgress') return ended(job, 'cancelled', isAborted ? aborted : null)
   return job.cancelRequested ? same : changed(job, { cancelRequested: true })
 }
 
 function withdrawn(job: JobState, because: WithdrawalReason): Decision {
   if (isFinal(job.status)) return refused('final')
-  if (because === 'deviceGone') return ended(job, 'cancelled')
+  if (because === 'deviceGone') return ended(job, 'cancelled', deviceGone)
   if (because === 'profileGone') return ended(job, 'rejected', profileGone)
   // A disabled device may still be running the job; the deadline ends it.
   return job.status === 'inProgress' ? same : ended(job, 'rejected', disabled)
