@@ -284,6 +284,11 @@ test('a filtered index follows changes of devices and of the members of the grou
   members.setMembers({ ...tagged, group: { ...tagged.group, organizationId: 'another' } })
   register(map, 'c', 'online', ['tram', 'new'])
   expect(await read(members)).toBe(2)
+  const ofTags = (...smartTags: string[]) => ({ ...membersOf(), group: { ...group, smartTags } })
+  const commas = openIndex(map, { members: ofTags('tram', 'bus') })
+  expect(await read(commas)).toBe(3)
+  commas.setMembers(ofTags('tram,bus'))
+  expect(await read(commas)).toBe(0)
 })
 
 test('a level that was not read for a while is complete when it is read again', async () => {

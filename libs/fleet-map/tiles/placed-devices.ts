@@ -106,7 +106,8 @@ function placeOf(
 
 /** The devices of a map that may have joined or left a group. */
 function maybeChanged(map: OrganizationMap, before: GroupMembers | undefined, after: GroupMembers) {
-  if (before?.group.smartTags.join() !== after.group.smartTags.join()) return map.devices()
+  // A tag can contain a comma.
+  if (JSON.stringify(before?.group.smartTags) !== JSON.stringify(after.group.smartTags)) return map.devices()
   return [...symmetricDifference(before.explicitIds, after.explicitIds)].flatMap((id) => map.device(id) ?? [])
 }
 
