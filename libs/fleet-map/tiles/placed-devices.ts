@@ -107,7 +107,8 @@ function placeOf(
 /** The devices of a map that may have joined or left a group. */
 function maybeChanged(map: OrganizationMap, before: GroupMembers | undefined, after: GroupMembers) {
   // A tag can contain a comma.
-  if (JSON.stringify(before?.group.smartTags) !== JSON.stringify(after.group.smartTags)) return map.devices()
+  const tagsOf = ({ group }: GroupMembers) => JSON.stringify(group.smartTags)
+  if (before === undefined || tagsOf(before) !== tagsOf(after)) return map.devices()
   return [...symmetricDifference(before.explicitIds, after.explicitIds)].flatMap((id) => map.device(id) ?? [])
 }
 
