@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { deleteGroup } from '#fleet/groups/change'
+import { removeGroupMember } from '#fleet/groups/members'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet } from '#test/job-fleet'
 import { createBatch } from './create.ts'
+import { getBatch } from './read.ts'
 
 const database = await createTestDatabase()
 const pool = openPool(database.url, { applicationName: 'job-batches.test' })
@@ -41,6 +44,16 @@ test('disabled devices and those of another model are skipped with a reason', as
       { deviceId: deviceIds[1], reason: 'model_mismatch' },
     ]),
   )
+})
+
+test('a batch keeps its jobs and the name of its group when the group changes and is deleted', async () => {
+  const { ctx, organizationId, groupId, deviceIds } = await createJobFleet(pool, 2)
+  const { id: batchId } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
+  const before = await getBatch(ctx, { organizationId, batchId })
+  await removeGroupMember(ctx, { organizationId, groupId, deviceId: deviceIds[0] ?? '' })
+  await deleteGroup(ctx, { organizationId, groupId, precondition: () => {} })
+  expect(await getBatch(ctx, { organizationId, batchId })).toEqual(before)
+  expect(before).toMatchObject({ total: 2, target: { groupId }, targetName: expect.any(String) })
 })
 
 test('an unknown device rejects the whole batch, and the error lists it', async () => {

@@ -234,6 +234,14 @@ describe('single rules', () => {
     expect(done).toMatchObject({ job: { status: 'succeeded', progress: 100 } })
   })
 
+  test('a device that took the job in time may report its end after the expiry, and one that did not may not', () => {
+    const report = { type: 'report', report: { attempt: 1, status: 'succeeded' } } as const
+    const late = inProgress.expiresAtMs + 1
+    expect(decide(inProgress, { type: 'expire' }, late).outcome).toBe('notDue')
+    expect(decide(inProgress, report, late)).toMatchObject({ job: { status: 'succeeded' } })
+    expect(decide(newJob({ status: 'expired' }), report, late).outcome).toBe('final')
+  })
+
   test('the final report may be repeated but not contradicted', () => {
     const failed = newJob({ status: 'failed' })
     expect(decide(failed, { type: 'report', report: { attempt: 1, status: 'failed' } }, startMs).outcome).toBe('same')
