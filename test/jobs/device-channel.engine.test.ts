@@ -195,6 +195,7 @@ test('routers that wait are sent away when the edge stops, and it ends in good o
   const ended = own.ingest.end('SIGTERM')
   expect((await waiting).status).toBe(204)
   expect(await ended).toBe(0)
-  expect(performance.now() - startMs).toBeLessThan(9_000)
+  // The router asked to wait for 50 s.
+  expect(performance.now() - startMs).toBeLessThan(40_000)
   await own.close()
 })
