@@ -67,9 +67,11 @@ export async function listTrips(
   return {
     items: trips.map((trip, index) => {
       const { rsrpP50Dbm = null, sinrP50Db = null, noServiceS = null } = signals.get(trip.id) ?? {}
-      const [from, to] = endsOf(trip).map(({ id, lat, lon }, end) => ({
-        ...{ lat, lon, near: near[2 * index + end] ?? null, placeId: places.get(id)?.[0]?.id ?? null },
-      }))
+      const [from, to] = endsOf(trip).map(({ id, lat, lon }, end) => {
+        const [place] = places.get(id) ?? []
+        const named = { placeId: place?.id ?? null, placeName: place?.name ?? null }
+        return { lat, lon, near: near[2 * index + end] ?? null, ...named }
+      })
       return {
         deviceId: trip.deviceId,
         departedAt: new Date(trip.departedAtMs).toISOString(),

@@ -86,9 +86,10 @@ export function tripFeature({ from, to, line = [], ...trip }: TripItem): Identif
 }
 
 function endProperties(prefix: string, end: TripItem['from']) {
-  const { lat = null, lon = null, near = null, placeId = null } = end ?? {}
+  const { lat = null, lon = null, near = null, placeId = null, placeName = null } = end ?? {}
   return {
-    ...{ [`${prefix}lat`]: lat, [`${prefix}lon`]: lon, [`${prefix}placeId`]: placeId },
+    ...{ [`${prefix}lat`]: lat, [`${prefix}lon`]: lon },
+    ...{ [`${prefix}placeId`]: placeId, [`${prefix}placeName`]: placeName },
     ...townProperties(near, prefix),
   }
 }

@@ -48,8 +48,8 @@ export const featureProperties: Record<CollectionId, Properties> = {
     ...{ feature: 'string', deviceId: 'string', departedAt: 'date-time', arrivedAt: 'date-time' },
     ...{ distanceM: 'integer', durationS: 'integer', gap: 'boolean' },
     ...signalOfTime,
-    ...prefixed('from', { ...position, placeId: 'string', ...near }),
-    ...prefixed('to', { ...position, placeId: 'string', ...near }),
+    ...prefixed('from', { ...position, placeId: 'string', placeName: 'string', ...near }),
+    ...prefixed('to', { ...position, placeId: 'string', placeName: 'string', ...near }),
   },
   coverage: {
     ...{ feature: 'string', h3: 'string', samples: 'integer', devices: 'integer', serviceRatio: 'number' },

@@ -158,6 +158,7 @@ const tripEndSchema = z
     lon: z.number(),
     near: nearSchema,
     placeId: z.string().nullable().describe('The place that contains it, of several the first by name.'),
+    placeName: z.string().nullable().describe('The name of that place.'),
   })
   .meta({ id: 'TripEnd' })
 

@@ -69,14 +69,20 @@ test('200 a trip is the way from a dwell to the next one, and one that is not ov
   expect(body.items).toEqual([
     {
       ...{ deviceId, departedAt: iso(at(60)), arrivedAt: null, durationS: 300, gap: false },
-      ...{ from: { lat: expect.closeTo(50 + 6_000 * metre), lon: 8, near, placeId: null } },
-      ...{ to: { lat: expect.closeTo(50 + 9_000 * metre), lon: 8, near, placeId: null }, distanceM: 3_000 },
+      ...{ from: { lat: expect.closeTo(50 + 6_000 * metre), lon: 8, near, placeId: null, placeName: null } },
+      ...{
+        to: { lat: expect.closeTo(50 + 9_000 * metre), lon: 8, near, placeId: null, placeName: null },
+        distanceM: 3_000,
+      },
       ...{ noServiceS: 0, rsrpP50Dbm: -95, sinrP50Db: 7 },
     },
     {
       ...{ deviceId, departedAt: iso(at(200)), arrivedAt: iso(at(190)), durationS: 600, gap: false },
-      ...{ from: { lat: 50, lon: 8, near, placeId: place.body.id } },
-      ...{ to: { lat: expect.closeTo(50 + 6_000 * metre), lon: 8, near, placeId: null }, distanceM: 6_000 },
+      ...{ from: { lat: 50, lon: 8, near, placeId: place.body.id, placeName: 'Depot' } },
+      ...{
+        to: { lat: expect.closeTo(50 + 6_000 * metre), lon: 8, near, placeId: null, placeName: null },
+        distanceM: 6_000,
+      },
       ...{ noServiceS: 600, rsrpP50Dbm: null, sinrP50Db: null },
     },
   ])

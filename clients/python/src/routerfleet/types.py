@@ -4437,6 +4437,8 @@ class TripEnd(TypedDict):
     """The nearest town with at least 1,000 inhabitants (GeoNames, CC BY 4.0)."""
     placeId: str | None
     """The place that contains it, of several the first by name."""
+    placeName: str | None
+    """The name of that place."""
 
 
 class TripPage(TypedDict):

@@ -122,7 +122,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
             <DeviceTokens device={device} onChanged={changed} />
           </div>
           <div class={css.history}>
-            {mayFleet ? <PlacesCard deviceId={device.id} org={device.organizationId} /> : null}
+            {mayFleet ? <PlacesCard deviceId={device.id} /> : null}
             {mayTelemetry && latest.value ? (
               <DeviceCharts deviceId={device.id} modems={chartedModems(modems)} mayFleet={mayFleet} />
             ) : null}
@@ -199,10 +199,10 @@ const Settings = ({ device }: { device: Device }) => (
 )
 
 /** Where the device had no service, drove and stood in the last day. */
-const PlacesCard = ({ deviceId, org }: { deviceId: string; org: string }) => (
+const PlacesCard = ({ deviceId }: { deviceId: string }) => (
   <div class={`card panel ${css.day}`}>
     <Outages deviceId={deviceId} sinceMinutes={dayMinutes} />
-    <Trips deviceId={deviceId} org={org} sinceMinutes={dayMinutes} />
+    <Trips deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
   </div>
 )

@@ -1,5 +1,5 @@
 import { nearText } from '#client/near'
-import { ApiError, get } from '../../api/client.ts'
+import { get } from '../../api/client.ts'
 import type { Trip } from '../../api/schemas.ts'
 import { duration, moment, timeOfDay } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -9,8 +9,6 @@ import { linkTo } from '../../state/url.ts'
 
 type TripsProps = {
   deviceId: string
-  /** The organization whose places can be where a trip begins and ends; undefined while it is unknown. */
-  org: string | undefined
   sinceMinutes: number
   range?: TimeRange | null
 }
@@ -20,13 +18,12 @@ const mostTrips = 20
 const firstShown = 5
 
 /** Lists where the device drove, newest first. Each trip can be played on the map. */
-export function Trips({ deviceId, org, sinceMinutes, range = null }: TripsProps) {
+export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
   const window = spanQuery({ sinceMinutes, range })
   const trips = useResource(`trips ${deviceId} ${JSON.stringify(window)}`, (signal) =>
     get('/fleet/trips', { signal, query: { deviceId, ...window, limit: mostTrips } }),
   )
   const items = trips.value?.items ?? []
-  const nameOf = usePlaceNames(org, items)
   if (trips.error || items.length === 0) return null
   return (
     <section aria-label="Trips">
@@ -63,28 +60,9 @@ export function Trips({ deviceId, org, sinceMinutes, range = null }: TripsProps)
 
 const wayText = (from: string | undefined, to: string | undefined) => (from && to ? `, ${from} to ${to}` : '')
 
-/** Returns how to name an end of these trips: by the place that contains it, or else by the nearest town. */
-function usePlaceNames(org: string | undefined, trips: readonly Trip[]): (end: End) => string | undefined {
-  const ids = [...new Set(trips.flatMap(({ from, to }) => [from, to]).flatMap(({ placeId }) => placeId ?? []))].sort()
-  const { value } = useResource(`places of trips ${org} ${ids}`, async (signal) =>
-    org === undefined ? [] : Promise.all(ids.map((id) => readPlaceName(org, id, signal))),
-  )
-  const names = new Map(value)
-  return ({ placeId, near }) => {
-    const name = placeId === null ? undefined : names.get(placeId)
-    return name ?? (near ? nearText(near).replace(/^in /, '') : undefined)
-  }
-}
-
-/** Of a place that was deleted since, or of another organization's, the name is undefined. */
-async function readPlaceName(org: string, id: string, signal: AbortSignal): Promise<[string, string | undefined]> {
-  try {
-    return [id, (await get(`/orgs/${org}/places/${id}`, { signal })).name]
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return [id, undefined]
-    throw error
-  }
-}
+/** An end by the place that contains it, or else by the nearest town. */
+const nameOf = ({ placeName, near }: End): string | undefined =>
+  placeName ?? (near ? nearText(near).replace(/^in /, '') : undefined)
 
 /** The range of the trip, and its start for the time slider. */
 function timesOf({ departedAt, durationS }: Trip) {

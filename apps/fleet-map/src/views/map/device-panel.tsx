@@ -88,7 +88,7 @@ export function DevicePanel(props: DevicePanelProps) {
             atMs={atMs}
           />
           <Outages deviceId={deviceId} modem={modem?.modem ?? null} sinceMinutes={sinceMinutes} range={range} />
-          <Trips deviceId={deviceId} org={onMap?.organizationId} sinceMinutes={sinceMinutes} range={range} />
+          <Trips deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           {past ? null : <Health system={latest.value?.system ?? null} connection={connection ?? null} />}
           {holdsSomewhere('job:read') ? <DeviceJobs deviceId={deviceId} /> : null}

@@ -94,8 +94,8 @@ async function printTrips(reference: string, { since }: { since: string }, comma
         Math.round(trip.durationS / 60),
         trip.noServiceS === null ? null : `${Math.round(trip.noServiceS)} s`,
         trip.rsrpP50Dbm,
-        placeText(trip.from),
-        placeText(trip.to),
+        endText(trip.from),
+        endText(trip.to),
       ]),
       'The router made no trip.',
     ),
@@ -122,7 +122,10 @@ async function printOutages(reference: string, { since }: { since: string }, com
   )
 }
 
-type Located = Pick<components['schemas']['TripEnd'], 'lat' | 'lon' | 'near'>
+type TripEnd = components['schemas']['TripEnd']
+type Located = Pick<TripEnd, 'lat' | 'lon' | 'near'>
+
+const endText = ({ placeName, ...located }: TripEnd): string => placeName ?? placeText(located)
 
 const placeText = ({ lat, lon, near }: Located) => (near ? nearText(near) : `${lat.toFixed(5)},${lon.toFixed(5)}`)
 

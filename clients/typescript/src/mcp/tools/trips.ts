@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { findDeviceOf } from '../../cli/find-device.ts'
 import { nearText } from '../../near.ts'
+import type { components } from '../../openapi.ts'
 import { deviceReference } from '../device-reference.ts'
 import { pageInput, pageOutput, pageText } from '../list-page.ts'
 import { tool } from '../tool.ts'
 
-const tripEnd = z.object({ lat: z.number(), lon: z.number(), nearTown: z.string().nullable() })
+const tripEnd = z.object({
+  lat: z.number(),
+  lon: z.number(),
+  placeName: z.string().nullable().describe('The place of the organization that contains it.'),
+  nearTown: z.string().nullable(),
+})
 const trip = z.object({
   departedAt: z.string(),
   arrivedAt: z.string().nullable().describe('Null for a trip that is not over.'),
@@ -44,9 +50,9 @@ export const deviceTripsTool = tool({
   },
 })
 
-type End = { lat: number; lon: number; near: Parameters<typeof nearText>[0] | null }
+type End = components['schemas']['TripEnd']
 
-const endOf = ({ lat, lon, near }: End) => ({ lat, lon, nearTown: near && nearText(near) })
+const endOf = ({ lat, lon, placeName, near }: End) => ({ lat, lon, placeName, nearTown: near && nearText(near) })
 
-const placeText = ({ lat, lon, nearTown }: z.infer<typeof tripEnd>): string =>
-  nearTown ?? `${lat.toFixed(4)},${lon.toFixed(4)}`
+const placeText = ({ lat, lon, placeName, nearTown }: z.infer<typeof tripEnd>): string =>
+  placeName ?? nearTown ?? `${lat.toFixed(4)},${lon.toFixed(4)}`
