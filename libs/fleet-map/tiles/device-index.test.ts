@@ -7,6 +7,7 @@ import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-ind
 import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { descendantsOf, type Tile, tileOf } from '#fleet-map/tiles/tile-math'
+import type { SignalRow } from '#questdb/fleet/fleet-gps'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import { signalQuality } from '#telemetry/coverage/quality'
 import { longitudeDifference } from '#telemetry/geo/geo'
@@ -26,7 +27,7 @@ function locate(map: OrganizationMap, deviceId: string, lat: number, lon: number
   map.applyLocations([{ deviceId, state: { tsMs, lat, lon, ...fix } }])
 }
 
-function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs = nowMs): void {
+function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs = nowMs, of: Partial<SignalRow> = {}) {
   const radio = {
     rat: 'lte',
     plmn: '27201',
@@ -38,7 +39,9 @@ function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs =
     nrRsrpDbm: null,
   }
   const place = { alignment: null, alignErrorM: null, lat: null, lon: null, completedFromMs: null }
-  map.applySignals([{ deviceId, state: { tsMs, ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }) } }])
+  map.applySignals([
+    { deviceId, state: { tsMs, ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }), ...of } },
+  ])
 }
 
 const openIndex = (map: OrganizationMap, filter = {}) => createDeviceIndex([{ map, windowMs }], filter)
@@ -350,3 +353,18 @@ test('changes reach the zooms that nobody reads soon after, so that they do not 
 const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7
 const cellOf = (lat: number, lon: number, resolution: number) => latLngToCell(rounded(lat), rounded(lon), resolution)
 const sorted = (features: readonly object[]) => features.map((feature) => JSON.stringify(feature)).sort()
+
+test('knows the operators of all modems of a device by name, not only that of the active one', async () => {
+  const map = newMap()
+  register(map, 'truck')
+  locate(map, 'truck', 50, 8)
+  measure(map, 'truck', -80, nowMs, { modem: 'wwan0', operatorName: 'Alpha Mobile' })
+  measure(map, 'truck', -90, nowMs - 1, { modem: 'wwan1', plmn: '27202', operatorName: 'Beta Telecom' })
+  measure(map, 'truck', -90, nowMs - 2 * windowMs, { modem: 'wwan2', plmn: '27203', operatorName: 'Of yesterday' })
+  const index = openIndex(map)
+  onTestFinished(index.close)
+  expect((await index.overview(nowMs)).operators).toEqual([
+    { plmn: '27201', name: 'Alpha Mobile' },
+    { plmn: '27202', name: 'Beta Telecom' },
+  ])
+})

@@ -9,14 +9,14 @@ export type FleetOverview = {
   devices: number
   /** west, south, east, north of all positions, at most a minute old; west > east across the antimeridian. Null without devices. */
   bounds: BoundingBox | null
-  /** Operators of the last signals since the index exists, at most 200. */
+  /** Operators of the last signals of all modems since the index exists, at most 200. */
   operators: { plmn: string; name: string }[]
 }
 
 export type OverviewKeeper = {
   /** Notes the change of a device. */
   change(before: PlacedDevice | undefined, after: PlacedDevice | undefined): void
-  /** Notes the operator of a device's last signal. */
+  /** Notes the operator of a modem's last signal. */
   operator(plmn: string, name: string | null): void
   read(table: DeviceTable, nowMs: number): Promise<FleetOverview>
 }

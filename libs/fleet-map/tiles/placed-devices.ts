@@ -1,4 +1,5 @@
 import { createBuckets } from '#fleet-map/live/buckets'
+import type { MapDeviceState } from '#fleet-map/live/device-state'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { type MapFilter, matches, shownLocation, shownSignal } from '#fleet-map/selection/filter'
 import type { GroupMembers } from '#fleet-map/selection/group-members'
@@ -11,6 +12,7 @@ import {
 } from '#fleet-map/tiles/device-table'
 import { createIndexLevels, type IndexLevels } from '#fleet-map/tiles/index-levels'
 import { createOverview, type OverviewKeeper } from '#fleet-map/tiles/overview'
+import type { SignalRow } from '#questdb/fleet/fleet-gps'
 
 /** Selects the devices of an index. `members` is replaced by `setMembers`. */
 export type IndexFilter = Pick<MapFilter, 'tags' | 'rat' | 'plmn' | 'signal' | 'members'> & {
@@ -53,7 +55,7 @@ export function createPlacedDevices(maps: readonly IndexedMap[], filter: IndexFi
       const before = table.placed(row)
       levels.change(row, before, after?.device)
       overview.change(before, after?.device)
-      if (after?.plmn) overview.operator(after.plmn, after.operatorName)
+      for (const { plmn, operatorName } of after?.signals ?? []) if (plmn) overview.operator(plmn, operatorName)
       table.place(row, after?.device)
       if (after) expiries.place(row, Math.floor((after.oldestMs + indexed.windowMs) / 1_000) + 1)
       else expiries.remove(row)
@@ -79,10 +81,14 @@ export function createPlacedDevices(maps: readonly IndexedMap[], filter: IndexFi
   }
 }
 
-/** A device that the index has. `oldestMs` is the time of its oldest data. */
-type IndexedDevice = { device: PlacedDevice; oldestMs: number; plmn: string | null; operatorName: string | null }
+/** A device that the index has. `oldestMs` is the time of its oldest data, `signals` has those of all of its modems. */
+type IndexedDevice = {
+  device: PlacedDevice
+  oldestMs: number
+  signals: readonly Pick<SignalRow, 'plmn' | 'operatorName'>[]
+}
 
-/** The place, the age and the operator of a device; undefined if the index does not have it. */
+/** The place, the age and the signals of a device; undefined if the index does not have it. */
 function placeOf(
   { map, windowMs }: IndexedMap,
   ordinal: number,
@@ -99,10 +105,13 @@ function placeOf(
   return {
     device: placedDevice(location, state.entry.status, signal?.quality),
     oldestMs: Math.min(location.tsMs, signal?.tsMs ?? Number.POSITIVE_INFINITY),
-    plmn: signal?.plmn ?? null,
-    operatorName: signal?.operatorName ?? null,
+    signals: signal ? signalsOf(state, signal, fromMs) : [],
   }
 }
+
+/** The signals of the modems of a device since `fromMs`: the one of its active modem, and those of the others if it names them. */
+const signalsOf = (state: MapDeviceState, active: SignalRow, fromMs: number): SignalRow[] =>
+  active.modem === null ? [active] : state.modems.flatMap(({ signal }) => (signal.tsMs >= fromMs ? [signal] : []))
 
 /** The devices of a map that may have joined or left a group. */
 function maybeChanged(map: OrganizationMap, before: GroupMembers | undefined, after: GroupMembers) {
