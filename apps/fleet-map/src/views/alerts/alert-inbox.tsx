@@ -4,6 +4,7 @@ import type { Alert, AlertState } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { actorText } from '../../components/actor.ts'
 import { ago, count, moment } from '../../components/format.ts'
+import { RowMenu } from '../../components/menu.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -16,7 +17,7 @@ import { AlertBulkBar } from './alert-bulk.tsx'
 import { countMatching, type InboxFilter } from './alert-choice.ts'
 import { AlertNotesDialog } from './alert-notes.tsx'
 import { choiceColumn, useSelection } from './alert-selection.tsx'
-import { AlertSubject } from './alert-subject.tsx'
+import { AlertSubject, subjectName } from './alert-subject.tsx'
 import {
   closeReasonText,
   kindLabels,
@@ -225,26 +226,31 @@ const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined):
   ...(act ? [actionsColumn(act)] : []),
 ]
 
+const verbWords: Record<SingleVerb, string> = { acknowledge: 'Acknowledge', close: 'Close', note: 'Note' }
+
+/** What can be done next with an alert, the usual step first. */
+const verbsOf = (state: AlertState): SingleVerb[] =>
+  state === 'open' ? ['acknowledge', 'close', 'note'] : state === 'acknowledged' ? ['close', 'note'] : ['note']
+
 const actionsColumn = (act: (alert: Alert, verb: SingleVerb) => void): Column<Alert> => ({
   title: 'Actions',
   kind: 'actions',
-  cell: (alert) => (
-    <span class="actions">
-      {alert.state === 'open' ? (
-        <button type="button" class="button small" onClick={() => act(alert, 'acknowledge')}>
-          Acknowledge
+  cell: (alert) => {
+    const [usual = 'note', ...others] = verbsOf(alert.state)
+    return (
+      <span class="actions">
+        <button type="button" class="button small" onClick={() => act(alert, usual)}>
+          {verbWords[usual]}
         </button>
-      ) : null}
-      {alert.state === 'closed' ? null : (
-        <button type="button" class="button quiet small" onClick={() => act(alert, 'close')}>
-          Close
-        </button>
-      )}
-      <button type="button" class="button quiet small" onClick={() => act(alert, 'note')}>
-        Note
-      </button>
-    </span>
-  ),
+        {others.length > 0 ? (
+          <RowMenu
+            subject={`${kindLabels[alert.kind]}, ${subjectName(alert) ?? alert.ruleName}`}
+            actions={others.map((verb) => ({ label: verbWords[verb], onChoose: () => act(alert, verb) }))}
+          />
+        ) : null}
+      </span>
+    )
+  },
 })
 
 const StateCell = ({ alert }: { alert: Alert }) => (
