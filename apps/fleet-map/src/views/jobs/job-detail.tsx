@@ -10,8 +10,10 @@ import { Loading } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { useDeviceNames } from '../../state/device-names.ts'
+import { isObject } from '../../state/profile-settings.ts'
 import { linkTo } from '../../state/url.ts'
 import { ConfirmJob, type JobVerb } from './batch-dialogs.tsx'
+import { firmwareWords, namedValues, profileIn } from './job-words.ts'
 import css from './jobs.module.css'
 import { Missing } from './missing.tsx'
 
@@ -44,7 +46,7 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
           </button>
         )}
       </div>
-      <JobFacts job={value} device={device} />
+      <JobFacts org={org} job={value} device={device} />
       <Table
         caption="History of this job"
         columns={[
@@ -76,7 +78,7 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
   )
 }
 
-function JobFacts({ job, device }: { job: Job; device: string }) {
+function JobFacts({ org, job, device }: { org: string; job: Job; device: string }) {
   const isOpen = job.finishedAt === null
   return (
     <dl class={`card ${css.jobFacts}`}>
@@ -84,6 +86,7 @@ function JobFacts({ job, device }: { job: Job; device: string }) {
       <dd>
         <a href={linkTo('map', { device: job.deviceId })}>{device}</a>
       </dd>
+      <JobContent org={org} parameters={job.parameters} />
       <dt>State</dt>
       <dd>
         {jobLook[job.status].label}
@@ -113,24 +116,68 @@ function JobFacts({ job, device }: { job: Job; device: string }) {
           <dd>{moment(job.expiresAt)}</dd>
         </>
       ) : null}
-      {Object.keys(job.parameters).length > 0 ? (
-        <>
-          <dt>Parameters</dt>
-          <dd>
-            <pre class="code-block">{JSON.stringify(job.parameters, null, 2)}</pre>
-          </dd>
-        </>
-      ) : null}
       {job.result === null ? null : (
         <>
           <dt>Result</dt>
-          <dd>
-            <pre class="code-block">
-              {typeof job.result === 'string' ? job.result : JSON.stringify(job.result, null, 2)}
-            </pre>
-          </dd>
+          <dd>{isObject(job.result) ? <Values values={job.result} /> : String(job.result)}</dd>
         </>
       )}
     </dl>
   )
 }
+
+/** What a job carries: a version of a profile, a firmware image, or other parameters. */
+function JobContent({ org, parameters }: { org: string; parameters: Job['parameters'] }) {
+  const profile = profileIn(parameters)
+  const firmware = firmwareWords(parameters)
+  if (Object.keys(parameters).length === 0) return null
+  return (
+    <>
+      <dt>{profile ? 'Profile' : firmware ? 'Content' : 'Parameters'}</dt>
+      <dd>
+        {profile ? (
+          <ProfileLink org={org} {...profile} />
+        ) : firmware ? (
+          <>
+            {firmware.name} <span class="hint">{firmware.text}</span>
+            <Raw value={parameters} />
+          </>
+        ) : (
+          <Values values={parameters} />
+        )}
+      </dd>
+    </>
+  )
+}
+
+/** A profile by its name. One that was deleted since has none. */
+function ProfileLink({ org, id, version }: { org: string; id: string; version: number }) {
+  const profile = useResource(`profile ${id}`, (signal) => get(`/orgs/${org}/configs/${id}`, { signal }))
+  if (!profile.value) return <>Version {version}</>
+  return (
+    <a href={linkTo('profiles', { profile: id, version: String(version) })}>
+      {profile.value.name}, version {version}
+    </a>
+  )
+}
+
+const Values = ({ values }: { values: object }) => (
+  <>
+    <ul class={css.values}>
+      {namedValues(values).map(({ name, text }) => (
+        <li key={name}>
+          <span class="label">{name}</span> {text}
+        </li>
+      ))}
+    </ul>
+    <Raw value={values} />
+  </>
+)
+
+/** What the API returns, for those who compare. */
+const Raw = ({ value }: { value: object }) => (
+  <details>
+    <summary class="label">Raw values</summary>
+    <pre class="code-block">{JSON.stringify(value, null, 2)}</pre>
+  </details>
+)
