@@ -40,6 +40,9 @@ export class ApiError extends Error {
 /** True for errors that another try can overcome: the service is unreachable, overloaded or limits requests. */
 export const isPassing = ({ status }: ApiError): boolean => status === 0 || status === 429 || status >= 500
 
+/** True if the plan of the organization does not include what was asked for. */
+export const isNotInPlan = ({ code }: ApiError): boolean => code === 'plan_feature'
+
 const storageKey = 'routerfleet.apiKey'
 // The page and the API have the same base address, with or without a path prefix.
 const base = new URL('.', document.baseURI)

@@ -1,4 +1,4 @@
-import { ApiError, isPassing } from '../api/client.ts'
+import { ApiError, isNotInPlan, isPassing } from '../api/client.ts'
 
 export type Read<Value> = (signal: AbortSignal) => Promise<Value>
 export type Outcome<Value> = { value: Value } | { error: ApiError }
@@ -8,7 +8,7 @@ const hiddenFactor = 6
 
 /**
  * Reads now, and again every `everyMs` if that is not 0; less often while the page is hidden. After an error that can pass, tries
- * again. Returns a function that stops it.
+ * again; what the plan of an organization lacks is asked for once. Returns a function that stops it.
  */
 export function readAgain<Value>(
   read: Read<Value>,
@@ -30,6 +30,7 @@ export function readAgain<Value>(
       onOutcome({ error })
       // An empty part of the page is filled as soon as possible; an old value can wait for its turn.
       if (isPassing(error)) nextMs = Math.max(isKnown ? everyMs : 0, retryMs, (error.retryAfterS ?? 0) * 1_000)
+      if (isNotInPlan(error)) nextMs = 0
     }
     if (nextMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? nextMs * hiddenFactor : nextMs)
   }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { ApiError } from '../api/client.ts'
+import { type ApiError, isNotInPlan } from '../api/client.ts'
+import { linkTo } from '../state/url.ts'
 
 /** An empty list, and what to do about it. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
@@ -7,6 +8,16 @@ export const Empty = ({ title, children }: { title: string; children?: Component
     <strong>{title}</strong>
     {children}
   </div>
+)
+
+/** What the plan of an organization does not include, and where a person sees what it does. */
+export const NotInPlan = ({ error }: { error: ApiError }) => (
+  <Empty title="Not in this plan">
+    <p>{error.message}</p>
+    <a class="button" href={linkTo('settings', { section: 'organization' })}>
+      Show plan and usage
+    </a>
+  </Empty>
 )
 
 export const Loading = ({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) => (
@@ -20,7 +31,6 @@ export const Loading = ({ rows = 6, label = 'Loading' }: { rows?: number; label?
 
 const explanations: Record<string, string> = {
   insufficient_scope: 'Your API key does not have the required scope. Ask an administrator of the organization for it.',
-  plan_feature: 'The plan of this organization does not include this feature.',
   unreachable: 'Cannot reach the service. Retrying.',
 }
 
@@ -28,6 +38,7 @@ type FailureProps = { error: ApiError; retry?: () => void; children?: ComponentC
 
 /** Explains an error and shows the service's message. */
 export function Failure({ error, retry, children }: FailureProps) {
+  if (isNotInPlan(error)) return <NotInPlan error={error} />
   const isMissing = error.status === 404
   const title = error.status === 403 ? 'Permission denied' : isMissing ? 'Not found' : 'Request failed'
   return (

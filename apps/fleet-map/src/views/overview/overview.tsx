@@ -1,6 +1,7 @@
-import { get } from '../../api/client.ts'
+import { get, isNotInPlan } from '../../api/client.ts'
 import { NeedsScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
+import { NotInPlan } from '../../components/states.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { namesOf } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
@@ -88,18 +89,7 @@ function Overview({ org }: { org: string }) {
               onChange={(next) => setParams({ tag: next || null })}
             />
           </div>
-          <fieldset class="segmented plain" aria-label="Time range">
-            {windows.map(({ minutes, label }) => (
-              <button
-                key={label}
-                type="button"
-                aria-pressed={window === minutes}
-                onClick={() => setParams({ window: minutes || null })}
-              >
-                {label}
-              </button>
-            ))}
-          </fieldset>
+          <WindowChoice window={window} />
           <a class="button" href={linkTo('map', {}, ['org', 'tag', 'window'])}>
             Show on the map
           </a>
@@ -107,14 +97,37 @@ function Overview({ org }: { org: string }) {
         <OpenAlertsBanner org={org} />
         <div class={css.overviewGrid}>
           <OnlineCard counts={counts} />
-          <SignalCard trend={trend} />
-          <OperatorCard trend={trend} nameOf={nameOf} />
-          <DeadZoneCard zones={zones} nameOf={nameOf} />
-          <RadioCard radios={radios} />
-          <SimCard org={org} tags={tags} nameOf={nameOf} />
           <FirmwareCard counts={counts} />
+          {trend.error && isNotInPlan(trend.error) ? (
+            <section class={`card ${css.overviewCard} ${css.signal}`} aria-label="Signal">
+              <NotInPlan error={trend.error} />
+            </section>
+          ) : (
+            <>
+              <SignalCard trend={trend} />
+              <OperatorCard trend={trend} nameOf={nameOf} />
+              <DeadZoneCard zones={zones} nameOf={nameOf} />
+              <RadioCard radios={radios} />
+              <SimCard org={org} tags={tags} nameOf={nameOf} />
+            </>
+          )}
         </div>
       </div>
     </div>
   )
 }
+
+const WindowChoice = ({ window }: { window: string }) => (
+  <fieldset class="segmented plain" aria-label="Time range">
+    {windows.map(({ minutes, label }) => (
+      <button
+        key={label}
+        type="button"
+        aria-pressed={window === minutes}
+        onClick={() => setParams({ window: minutes || null })}
+      >
+        {label}
+      </button>
+    ))}
+  </fieldset>
+)

@@ -1,4 +1,4 @@
-import { get } from '../../api/client.ts'
+import { get, isNotInPlan } from '../../api/client.ts'
 import type { AnswerOf, Operation } from '../../api/operations.ts'
 import { count, measured } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
@@ -27,7 +27,7 @@ export function OperatorsHere({ org, placeId }: { org: string; placeId: string }
     { everyMs },
   )
   // A plan without coverage has no operators to rank.
-  if (found.error?.code === 'plan_feature') return null
+  if (found.error && isNotInPlan(found.error)) return null
   return (
     <section class="stack" aria-label="Operators in this place">
       <h2>Operators here</h2>
