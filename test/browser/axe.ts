@@ -13,12 +13,16 @@ export type Accessibility = {
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const themes = ['light', 'dark'] as const
 
-/** Returns the serious and critical accessibility violations that axe-core finds, of the named rules or of all. */
-export async function violations(page: Page, rules?: readonly string[]): Promise<Violation[]> {
+/** What axe-core looks at: the selectors of parts, and the ids of rules. Default: the whole page and all rules. */
+type Scope = { parts?: readonly string[]; rules?: readonly string[] }
+
+/** Returns the serious and critical accessibility violations that axe-core finds. */
+export async function violations(page: Page, { parts = ['html'], rules }: Scope = {}): Promise<Violation[]> {
   // Once for all views of a page: the browser takes a while to compile it.
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe)
+  const context = { include: parts.map((selector) => [selector]) }
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
-  return page.evaluate(`axe.run(${JSON.stringify(options)}).then(({ violations }) => violations
+  return page.evaluate(`axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)}).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
 }
@@ -33,7 +37,7 @@ export function accessibilityOf(page: Page): Accessibility {
       for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme })
         await page.locator(`html[data-theme=${theme}]`).waitFor()
-        const seen = await violations(page, theme === themes[0] ? undefined : ['color-contrast'])
+        const seen = await violations(page, theme === themes[0] ? {} : { rules: ['color-contrast'] })
         if (seen.length > 0) found[`${view}, ${theme}`] = seen
       }
     },

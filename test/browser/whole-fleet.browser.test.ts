@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { decodeTile } from '#test/tiles'
-import { accessibilityOf } from './axe.ts'
+import { accessibilityOf, violations } from './axe.ts'
 import { mapLabel, parameters, pixelOf, shownCount } from './map-page.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles } from './product.ts'
@@ -170,8 +170,10 @@ test.for(['', '/tools/routerfleet'])(
       .toBe([paths, webhooks].flatMap(Object.values).flatMap((methods) => Object.keys(methods)).length)
     await page.getByRole('button', { name: 'Authorize' }).first().click()
     await page.getByLabel('auth-bearer-value').first().fill(product().demoKey)
-    await page.getByRole('button', { name: 'Apply credentials' }).first().click()
-    await page.getByRole('button', { name: 'Close' }).first().click()
+    const dialog = page.locator('.dialog-ux')
+    expect(await violations(page, { parts: ['.dialog-ux', '.information-container', '.scheme-container'] })).toEqual([])
+    await dialog.getByRole('button', { name: 'Authorize' }).first().click()
+    await dialog.getByRole('button', { name: 'Close' }).first().click()
     const listDevices = page.locator('#operations-Devices-listDevices')
     await listDevices.getByRole('button').first().click()
     const samples = listDevices.getByRole('region', { name: 'Code samples' })
@@ -183,6 +185,7 @@ test.for(['', '/tools/routerfleet'])(
       await samples.getByRole('button', { name: language }).click()
       await expect.poll(() => samples.locator('code').textContent()).toContain(code)
     }
+    expect(await violations(page, { parts: ['#operations-Devices-listDevices'] })).toEqual([])
     await listDevices.getByRole('button', { name: 'Try it out' }).click()
     const answered = page.waitForResponse((response) => new URL(response.url()).pathname === `${prefix}/devices`)
     await listDevices.getByRole('button', { name: 'Execute' }).click()

@@ -1,6 +1,8 @@
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js'
 import 'swagger-ui-dist/swagger-ui.css'
+import '@fontsource-variable/inter/index.css'
 import './styles/api-reference.css'
+import { accessibleReferencePlugin } from './accessible-reference-plugin.ts'
 import { accessHeaders, apiKey, get } from './api/client.ts'
 import { type OpenApiDocument, prepareDocument } from './api/openapi.ts'
 import { codeSamplesPlugin } from './code-samples-plugin.ts'
@@ -14,6 +16,7 @@ prefersDark.addEventListener('change', followColorScheme)
 
 // Relative addresses also work behind a path prefix.
 const base = new URL('.', document.baseURI)
+const address = base.href.replace(/\/$/, '')
 const container = document.getElementById('reference')
 
 type TriedRequest = { url: string; headers: Record<string, string>; credentials?: string }
@@ -42,7 +45,7 @@ try {
   const spec = prepareDocument((await response.json()) as OpenApiDocument, base)
   SwaggerUI({
     spec,
-    plugins: [codeSamplesPlugin(spec, base.href.replace(/\/$/, ''))],
+    plugins: [codeSamplesPlugin(spec, address), accessibleReferencePlugin(address)],
     domNode: container,
     deepLinking: true,
     docExpansion: 'list',
