@@ -101,10 +101,10 @@ export function Filters({ overview, found, places = 0, box, onHit }: FiltersProp
   )
 }
 
-function DeviceCount({ overview: { devices: total, phase }, shown }: { overview: Overview; shown: number }) {
+function DeviceCount({ overview: { devices: total, phase, isKnown }, shown }: { overview: Overview; shown: number }) {
   return (
     <p class={css.mapCount} aria-live="polite">
-      {phase === 'loading' && total === 0 ? (
+      {!isKnown ? (
         'Loading devices …'
       ) : (
         <>

@@ -21,6 +21,8 @@ export type Overview = {
   bounds: NonNullable<TileJson['fleet']>['bounds']
   operators: { plmn: string; name: string }[]
   hasCoverage: boolean
+  /** Whether the service has answered at all. */
+  isKnown: boolean
   phase: Phase
   error: ApiError | undefined
 }
@@ -39,6 +41,7 @@ export function useOverview(here: MapPlace): Overview {
     bounds: value?.fleet?.bounds ?? null,
     operators: value?.fleet?.operators ?? none,
     hasCoverage: value?.vector_layers.some(({ id }) => id === 'coverage') ?? true,
+    isKnown: value !== undefined,
     phase: isRefused ? 'refused' : error ? 'stale' : value ? 'live' : 'loading',
     error,
   }

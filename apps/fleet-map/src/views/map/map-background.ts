@@ -7,11 +7,12 @@ import { place } from '../../state/url.ts'
 
 type Shown = { drawn: Background | null; shown: BackgroundKind | 'outlines'; failure: string | undefined }
 
+const retryMs = 30_000
 const outlines: Shown = { drawn: null, shown: 'outlines', failure: undefined }
 
 /**
  * Reads the background of the map: the configured streets, or satellite images if the address says so. Without both, or if they
- * cannot be loaded, it is the map of the world; without that, the outlines of countries.
+ * cannot be loaded, it is the map of the world; without that, the outlines of countries. Tries again until it is there.
  */
 export function useBackground(): Shown {
   const [state, setState] = useState(outlines)
@@ -24,9 +25,18 @@ export function useBackground(): Shown {
   const look = theme.value
   useEffect(() => {
     let isWanted = true
-    firstOf(kind, look).then((shown) => isWanted && setState(shown))
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = async (isAgain: boolean) => {
+      const shown = await firstOf(kind, look)
+      if (!isWanted) return
+      if (shown.failure !== undefined) timer = setTimeout(read, retryMs, true)
+      // What stands in for it stays as it is, so that the map is not drawn anew.
+      if (shown.failure === undefined || !isAgain) setState(shown)
+    }
+    void read(false)
     return () => {
       isWanted = false
+      clearTimeout(timer)
     }
   }, [kind, look])
   return state

@@ -126,9 +126,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
       />
       <div class={css.mapChrome} data-folds-filters={here.deviceId !== null && here.nameContains === ''} ref={chrome}>
         <Filters {...{ overview, found }} places={places.count} box={() => camera.viewport?.bounds} onHit={seek} />
-        {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (
-          <NoDevices isFiltered={isFilteredBy(here)} />
-        ) : null}
+        {overview.isKnown && shown === 0 && !isPanelOpen(here) ? <NoDevices isFiltered={isFilteredBy(here)} /> : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
           <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
         )}
