@@ -81,7 +81,7 @@ function ChatChannels({ org }: { org: string }) {
     ...(mayManage ? [actionsColumn(busy, sendTest, setOpened)] : []),
   ]
   return (
-    <section aria-label="Chat">
+    <section class="stack" aria-label="Chat">
       <div class="toolbar">
         <h2 class="grow">Chat</h2>
         {mayManage ? (

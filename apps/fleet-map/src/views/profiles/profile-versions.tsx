@@ -7,6 +7,7 @@ import { ago, moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { labelOf } from '../../state/known-settings.ts'
 import { diffSettings, type SettingChange } from '../../state/settings-diff.ts'
 import { place, setParams } from '../../state/url.ts'
 import css from './profiles.module.css'
@@ -28,7 +29,7 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
   const changes = changesBetween(chosen, current)
   const isOld = chosen.version !== current.version
   const columns: Column<SettingChange>[] = [
-    { title: 'Setting', cell: ({ path }) => <code>{path}</code> },
+    { title: 'Setting', cell: ({ path }) => factLabel[path] ?? labelOf(path) ?? <code>{path}</code> },
     { title: `Version ${chosen.version}`, cell: ({ before }) => <Value text={before} look="before" /> },
     { title: `Version ${current.version} (present)`, cell: ({ after }) => <Value text={after} look="after" /> },
   ]
@@ -94,6 +95,8 @@ const Value = ({ text, look }: { text: string | undefined; look: string }) =>
 
 /** When a secret was set, as `diffSettings` says it. */
 const secretTime = /(?<=^Secret set )\S+$/
+
+const factLabel: Record<string, string> = { name: 'Name', description: 'Description', model: 'Model' }
 
 /** The differences of name, description, model and settings. */
 function changesBetween(before: ConfigProfileVersion, after: ConfigProfileVersion): SettingChange[] {

@@ -62,9 +62,8 @@ function MapForm({ stored }: { stored: MapSettings }) {
               checked={choice.background === value}
               onChange={() => change({ background: value })}
             />
-            <span>
-              {label}
-              <span class="hint"> {about}</span>
+            <span class="stacked">
+              {label} <span class="hint">{about}</span>
             </span>
           </label>
         ))}
