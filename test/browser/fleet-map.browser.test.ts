@@ -652,6 +652,49 @@ test('names the missing scope when a view needs an organization', async () => {
   }
 })
 
+/** The names of controls that change something. */
+const changing =
+  /^(Acknowledge|Add|Apply|Cancel|Change|Create|Delete|Disable|Edit|Enable|Import|Issue|New|Pause|Reboot|Remove|Resume|Retry|Revoke|Roll|Save|Set|Transfer|Update)\b(?! view)|is enabled$/
+
+test('shows a viewer no control that the service would refuse', async () => {
+  const ofOrganization = `/orgs/${product().organizationId}`
+  const { key } = await product().call<{ key: string }>(
+    'POST',
+    `${ofOrganization}/api-keys`,
+    { name: 'looks only', role: 'viewer' },
+    product().adminKey,
+  )
+  const firstOf = async (what: string) => {
+    const { items } = await product().call<{ items: { id: string }[] }>('GET', `${ofOrganization}/${what}`)
+    return items[0]?.id
+  }
+  const [truck] = await movingVehicles(product())
+  const { page, problems } = await read('#/devices', { key })
+  for (const [view, sight] of [
+    ['devices', 'tbody tr'],
+    [`device?id=${truck?.deviceId}`, '[aria-label=Tokens]'],
+    [`map?device=${truck?.deviceId}`, '.device-panel .toolbar'],
+    ['alerts?tab=rules', 'tbody tr'],
+    ['alerts?tab=places', 'tbody tr'],
+    [`alerts?tab=places&place=${await firstOf('places')}`, '[name=name]'],
+    ['groups', 'tbody tr'],
+    [`groups?group=${await firstOf('groups')}`, 'tbody tr'],
+    ['profiles', 'tbody tr'],
+    [`profiles?profile=${await firstOf('configs')}`, '[aria-label=Versions]'],
+    ['jobs', 'tbody tr'],
+    [`jobs?batch=${await firstOf('job-batches')}`, 'tbody tr'],
+    ['jobs?show=firmware', 'tbody tr'],
+  ] as const) {
+    await page.evaluate(`location.hash = '#/${view}'`)
+    await page.locator('main').locator(sight).first().waitFor()
+    const controls: string[] = await page
+      .locator('main :is(button, a.button, input[role=switch]):not(:disabled)')
+      .evaluateAll((found) => found.map(({ ariaLabel, textContent }) => (ariaLabel ?? textContent ?? '').trim()))
+    expect([view, controls.filter((name) => changing.test(name))]).toEqual([view, []])
+  }
+  expect(problems).toEqual([])
+})
+
 test('returns to the sign-in with a reason when the key is revoked', async () => {
   const path = `/orgs/${product().organizationId}/api-keys`
   const body = { name: 'for a moment', role: 'viewer' }

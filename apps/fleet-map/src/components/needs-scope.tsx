@@ -4,6 +4,12 @@ import { Loading } from './states.tsx'
 
 type NeedsScopeProps = { org: string; scope: Scope; title: string; children: ComponentChildren }
 
+type ForScopeProps = Pick<NeedsScopeProps, 'org' | 'children'> & { scope: Scope | readonly Scope[] }
+
+/** Controls for callers who hold a scope, or one of several, in an organization. The others see nothing that the service would refuse. */
+export const ForScope = ({ org, scope, children }: ForScopeProps) =>
+  [scope].flat().some((one) => holds(org, one)) ? children : null
+
 /** A part of the page for callers who hold a scope in an organization. The others read which one they need, and nothing is requested. */
 export function NeedsScope({ org, scope, title, children }: NeedsScopeProps) {
   if (!caller.value) return <Loading />

@@ -24,6 +24,14 @@ export const readTheme = (): MapTheme => ({
 })
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+const maxNameLength = 32
+/** A name without spaces is one line, however long. */
+const shortName: ExpressionSpecification = [
+  'case',
+  ['>', ['length', ['get', 'name']], maxNameLength],
+  ['concat', ['slice', ['get', 'name'], 0, maxNameLength], '…'],
+  ['get', 'name'],
+]
 
 /** Grows with the number of devices; `scale` is the size of one pixel. */
 const byCount = (scale: number): ExpressionSpecification => [
@@ -338,7 +346,7 @@ export function mapStyle(
       source: 'devices',
       minzoom: deviceNamesFromZoom,
       layout: {
-        'text-field': ['get', 'name'],
+        'text-field': shortName,
         'text-font': font,
         'text-size': 11.5,
         'text-max-width': 12,

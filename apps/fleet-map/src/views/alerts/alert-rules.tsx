@@ -42,14 +42,17 @@ export function AlertRules({ org }: { org: string }) {
     }
     list.reload()
   }
+  const mayWrite = holds(org, 'alert:write')
   const isEmpty = !list.loading && !list.error && list.items.length === 0
   return (
     <>
       <div class="toolbar">
         <p class="label grow">A rule opens one alert for each device on which its condition holds.</p>
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
-          <Icon name="plus" size={16} /> New rule
-        </button>
+        {mayWrite ? (
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            <Icon name="plus" size={16} /> New rule
+          </button>
+        ) : null}
       </div>
       <FailureNotice reason={error?.message} />
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
@@ -67,13 +70,13 @@ export function AlertRules({ org }: { org: string }) {
       {list.items.length > 0 ? (
         <Table
           caption="Alert rules"
-          columns={columnsOf(targets, toggle, setDeleting)}
+          columns={columnsOf(targets, mayWrite ? { toggle, remove: setDeleting } : undefined)}
           rows={list.items}
           keyOf={({ id }) => id}
         />
       ) : null}
       <MoreButton more={list.more} />
-      {(adding || opened) && targets ? (
+      {mayWrite && (adding || opened) && targets ? (
         <RuleDialog key={opened ?? ''} org={org} id={opened} targets={targets} onClose={close} onSaved={saved} />
       ) : null}
       {deleting ? (
@@ -108,8 +111,7 @@ async function readTargets(org: string): Promise<RuleTargets> {
 
 function columnsOf(
   targets: RuleTargets | undefined,
-  toggle: (rule: AlertRule) => void,
-  remove: (rule: AlertRule) => void,
+  changes: { toggle: (rule: AlertRule) => void; remove: (rule: AlertRule) => void } | undefined,
 ): Column<AlertRule>[] {
   const nameIn = (list: readonly { id: string; name: string }[] | undefined, id: string, fallback: string) =>
     list?.find((item) => item.id === id)?.name ?? fallback
@@ -120,9 +122,13 @@ function columnsOf(
       title: 'Rule',
       cell: ({ id, name, condition }) => (
         <div class="stacked">
-          <button type="button" class="link" onClick={() => setParams({ rule: id })}>
-            {name}
-          </button>
+          {changes ? (
+            <button type="button" class="link" onClick={() => setParams({ rule: id })}>
+              {name}
+            </button>
+          ) : (
+            <strong>{name}</strong>
+          )}
           <span class="label">{conditionText(condition, placeName)}</span>
         </div>
       ),
@@ -153,21 +159,24 @@ function columnsOf(
           aria-checked={rule.enabled}
           aria-label={`${rule.name} is enabled`}
           checked={rule.enabled}
-          onChange={() => toggle(rule)}
+          disabled={!changes}
+          onChange={() => changes?.toggle(rule)}
         />
       ),
     },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      cell: (rule) => (
-        <button type="button" class="button quiet small" onClick={() => remove(rule)}>
-          Delete
-        </button>
-      ),
-    },
+    ...(changes ? [deleteColumn(changes.remove)] : []),
   ]
 }
+
+const deleteColumn = (remove: (rule: AlertRule) => void): Column<AlertRule> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (rule) => (
+    <button type="button" class="button quiet small" onClick={() => remove(rule)}>
+      Delete
+    </button>
+  ),
+})
 
 function channelText({ webhook, emails, chats }: AlertRule['channels'], chatName: (id: string) => string): string {
   const channels = [...(webhook ? ['Webhooks'] : []), ...chats.map(chatName), ...emails]

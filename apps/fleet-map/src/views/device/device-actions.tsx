@@ -4,6 +4,7 @@ import type { Device } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ActionMenu } from '../../components/menu.tsx'
 import { useResource } from '../../components/resource.ts'
+import { holds, type Scope } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { PlannedBatch } from '../jobs/planned-batch.tsx'
 
@@ -101,19 +102,21 @@ type ActionsProps = { device: Device; onReboot: () => void; onApply: () => void;
 export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
   const [asks, setAsks] = useState(false)
   const disabled = device.status === 'disabled'
+  const may = (scope: Scope) => holds(device.organizationId, scope)
+  const actions = [
+    ...(may('job:create') ? [{ label: 'Reboot', onChoose: onReboot, disabled }] : []),
+    ...(may('config:apply') ? [{ label: 'Apply profile', onChoose: onApply, disabled }] : []),
+    ...(may('device:update')
+      ? [{ label: disabled ? 'Enable' : 'Disable', onChoose: () => setAsks(true), danger: !disabled }]
+      : []),
+  ]
   return (
     <section>
       <div class="toolbar">
         <a class="button primary" href={linkTo('device', { id: device.id })}>
           Details
         </a>
-        <ActionMenu
-          actions={[
-            { label: 'Reboot', onChoose: onReboot, disabled },
-            { label: 'Apply profile', onChoose: onApply, disabled },
-            { label: disabled ? 'Enable' : 'Disable', onChoose: () => setAsks(true), danger: !disabled },
-          ]}
-        />
+        {actions.length > 0 ? <ActionMenu actions={actions} /> : null}
       </div>
       {asks ? (
         <ConfirmDisable

@@ -6,6 +6,7 @@ import { ago, moment } from '../../components/format.ts'
 import { heldText } from '../../components/held-text.ts'
 import { kindLabel } from '../../components/label-text.ts'
 import { JobProgress } from '../../components/labels.tsx'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Failure } from '../../components/states.tsx'
@@ -103,13 +104,17 @@ const columnsOf = (onCancel: (job: Job) => void, onRetry: (job: Job) => void): C
     kind: 'actions',
     cell: (job) =>
       job.finishedAt === null ? (
-        <button type="button" class="button quiet small" onClick={() => onCancel(job)}>
-          Cancel job
-        </button>
+        <ForScope org={job.organizationId} scope="job:cancel">
+          <button type="button" class="button quiet small" onClick={() => onCancel(job)}>
+            Cancel job
+          </button>
+        </ForScope>
       ) : job.status === 'succeeded' ? null : (
-        <button type="button" class="button quiet small" onClick={() => onRetry(job)}>
-          Retry
-        </button>
+        <ForScope org={job.organizationId} scope="job:create">
+          <button type="button" class="button quiet small" onClick={() => onRetry(job)}>
+            Retry
+          </button>
+        </ForScope>
       ),
   },
 ]

@@ -3,6 +3,7 @@ import { get } from '../../api/client.ts'
 import type { Device, DeviceConfig } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { configStateLabel, jobLook } from '../../components/label-text.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { type Column, Table } from '../../components/table.tsx'
 import { holds } from '../../state/session.ts'
@@ -103,12 +104,14 @@ function Drift({ device, round, version, isBehind }: DriftProps) {
         <Table caption="Differences" columns={columns} rows={differences} keyOf={({ path }) => path} />
       ) : null}
       {state === 'differs' && profile ? (
-        <a
-          class="button small"
-          href={linkTo('jobs', { new: 'apply_config', profile: profile.id, target: 'devices', device: device.id })}
-        >
-          Apply again
-        </a>
+        <ForScope org={device.organizationId} scope="config:apply">
+          <a
+            class="button small"
+            href={linkTo('jobs', { new: 'apply_config', profile: profile.id, target: 'devices', device: device.id })}
+          >
+            Apply again
+          </a>
+        </ForScope>
       ) : null}
     </>
   )

@@ -3,6 +3,7 @@ import { all, post, remove } from '../../api/client.ts'
 import type { Device, DeviceToken } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import css from './device.module.css'
 
@@ -24,9 +25,11 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
     <section class="card panel" aria-label="Tokens">
       <div class="toolbar">
         <h2 class="grow">Tokens</h2>
-        <button type="button" class="button small" onClick={() => setOpen('issue')}>
-          Issue token
-        </button>
+        <ForScope org={device.organizationId} scope="device:update">
+          <button type="button" class="button small" onClick={() => setOpen('issue')}>
+            Issue token
+          </button>
+        </ForScope>
       </div>
       {tokens.error ? <p class="label">{tokens.error.message}</p> : null}
       {tokens.value && items.length === 0 ? (
@@ -42,9 +45,11 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
                 {token.expiresAt ? `, expires ${moment(token.expiresAt)}` : ''}
               </span>
             </span>
-            <button type="button" class="button quiet small" onClick={() => setOpen({ revoke: token })}>
-              Revoke
-            </button>
+            <ForScope org={device.organizationId} scope="device:update">
+              <button type="button" class="button quiet small" onClick={() => setOpen({ revoke: token })}>
+                Revoke
+              </button>
+            </ForScope>
           </li>
         ))}
       </ul>

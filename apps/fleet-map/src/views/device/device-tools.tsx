@@ -5,7 +5,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch } from '../../components/entity.ts'
 import { Icon } from '../../components/icon.tsx'
 import { ActionMenu, type MenuAction } from '../../components/menu.tsx'
-import { organizations } from '../../state/session.ts'
+import { holds, organizations, type Scope } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { ApplyDialog, ConfirmDisable, ConfirmReboot } from './device-actions.tsx'
 import { EditDevice } from './edit-device.tsx'
@@ -24,23 +24,25 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
     close()
     onChanged()
   }
+  /** An action that the caller may do. */
   const action = (
     what: NonNullable<Open>,
     label: string,
+    scope: Scope,
     { danger = false, needsEnabled = false } = {},
-  ): MenuAction => ({
-    ...{ label, danger, disabled: needsEnabled && isDisabled },
-    onChoose: () => setOpen(what),
-  })
+  ): MenuAction[] =>
+    holds(device.organizationId, scope)
+      ? [{ label, danger, disabled: needsEnabled && isDisabled, onChoose: () => setOpen(what) }]
+      : []
   const actions = [
-    action('edit', 'Edit'),
-    action('reboot', 'Reboot', { needsEnabled: true }),
-    action('diagnostics', 'Collect diagnostics', { needsEnabled: true }),
-    action('apply', 'Apply profile', { needsEnabled: true }),
-    action('export', 'Export history'),
-    action('disable', isDisabled ? 'Enable' : 'Disable'),
-    ...((organizations.value?.length ?? 0) > 1 ? [action('transfer', 'Transfer')] : []),
-    action('delete', 'Delete', { danger: true }),
+    ...action('edit', 'Edit', 'device:update'),
+    ...action('reboot', 'Reboot', 'job:create', { needsEnabled: true }),
+    ...action('diagnostics', 'Collect diagnostics', 'job:create', { needsEnabled: true }),
+    ...action('apply', 'Apply profile', 'config:apply', { needsEnabled: true }),
+    ...action('export', 'Export history', 'telemetry:read'),
+    ...action('disable', isDisabled ? 'Enable' : 'Disable', 'device:update'),
+    ...((organizations.value?.length ?? 0) > 1 ? action('transfer', 'Transfer', 'device:transfer') : []),
+    ...action('delete', 'Delete', 'device:delete', { danger: true }),
   ]
   const { lat, lon } = device.location ?? {}
   const where = lat === undefined || lon === undefined ? {} : { lat: lat.toFixed(4), lon: lon.toFixed(4), z: '13' }
@@ -49,7 +51,7 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
       <a class="button primary" href={linkTo('map', { device: device.id, ...where })}>
         <Icon name="map" size={16} /> Show on map
       </a>
-      <ActionMenu actions={actions} />
+      {actions.length > 0 ? <ActionMenu actions={actions} /> : null}
       {open === 'edit' ? <EditDevice entity={entity} onClose={close} onSaved={done} /> : null}
       {open === 'export' ? <ExportHistory device={device} onClose={close} /> : null}
       {open === 'reboot' ? <ConfirmReboot device={device} onClose={done} /> : null}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { count } from '../../components/format.ts'
 import { ActionMenu } from '../../components/menu.tsx'
 import { SelectionBar } from '../../components/selection-bar.tsx'
-import { holds, organizations, type Scope } from '../../state/session.ts'
+import { holds, holdsSomewhere, organizations, type Scope } from '../../state/session.ts'
 import { goTo } from '../../state/url.ts'
 import { type BulkSelection, targetParams } from './bulk.ts'
 import { BulkChange, type BulkChangeKind } from './bulk-changes.tsx'
@@ -39,11 +39,16 @@ export function BulkBar(props: BulkBarProps) {
   )
 }
 
-const tools = [
-  ['tags', 'Change tags'],
-  ['reboot', 'Reboot'],
-  ['apply', 'Apply profile'],
-] as const
+const tools: readonly [what: BulkAction, label: string, scope: Scope][] = [
+  ['tags', 'Change tags', 'device:update'],
+  ['reboot', 'Reboot', 'job:create'],
+  ['apply', 'Apply profile', 'config:apply'],
+]
+
+/** Whether the caller may do it with the chosen devices. Those of several organizations cannot be changed together anyway. */
+const may = (org: string | undefined, scope: Scope): boolean => (org ? holds(org, scope) : holdsSomewhere(scope))
+
+const toolsOf = (org: string | undefined) => tools.filter(([, , scope]) => may(org, scope))
 
 type ChosenDevicesProps = Omit<BulkBarProps, 'onChanged'> & { onOpen: (action: BulkAction) => void }
 
@@ -58,7 +63,7 @@ function ChosenDevices({ selection, matching, shown, onAll, onClear, onExport, o
         </button>
       ) : null}
       <span class="grow" />
-      {tools.map(([action, label]) => (
+      {toolsOf(organizationId).map(([action, label]) => (
         <button
           key={action}
           type="button"
@@ -69,16 +74,18 @@ function ChosenDevices({ selection, matching, shown, onAll, onClear, onExport, o
           {label}
         </button>
       ))}
-      <button
-        type="button"
-        class="button small"
-        disabled={!isOneOrganization}
-        onClick={() =>
-          goTo('jobs', { org: organizationId ?? '', new: 'firmware_update', ...targetParams(selection) }, [])
-        }
-      >
-        Update firmware
-      </button>
+      {may(organizationId, 'job:create') ? (
+        <button
+          type="button"
+          class="button small"
+          disabled={!isOneOrganization}
+          onClick={() =>
+            goTo('jobs', { org: organizationId ?? '', new: 'firmware_update', ...targetParams(selection) }, [])
+          }
+        >
+          Update firmware
+        </button>
+      ) : null}
       {isOneOrganization ? <MoreActions org={organizationId} onChoose={onOpen} /> : null}
       <button type="button" class="button small" onClick={onExport}>
         Export selected

@@ -10,7 +10,14 @@ import { FailureNotice } from '../../components/notice.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
-import { caller, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import {
+  caller,
+  holds,
+  holdsSomewhere,
+  homeOrganizationId,
+  organizationId,
+  organizations,
+} from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { AddDialog } from './add-dialog.tsx'
@@ -55,12 +62,16 @@ export function DevicesView() {
           <button type="button" class="button" onClick={() => download()}>
             <Icon name="download" size={16} /> Export
           </button>
-          <button type="button" class="button" onClick={() => setDialog('import')}>
-            <Icon name="upload" size={16} /> Import CSV
-          </button>
-          <button type="button" class="button primary" onClick={() => setDialog('add')}>
-            <Icon name="plus" size={16} /> Add device
-          </button>
+          {mayCreate() ? (
+            <>
+              <button type="button" class="button" onClick={() => setDialog('import')}>
+                <Icon name="upload" size={16} /> Import CSV
+              </button>
+              <button type="button" class="button primary" onClick={() => setDialog('add')}>
+                <Icon name="plus" size={16} /> Add device
+              </button>
+            </>
+          ) : null}
         </div>
         <InsteadOfMap />
         <ListFilters />
@@ -97,22 +108,28 @@ export function DevicesView() {
   )
 }
 
+/** Whether the caller may add devices to the chosen organization, or to one of several. */
+const mayCreate = (): boolean =>
+  organizationId.value ? holds(organizationId.value, 'device:create') : holdsSomewhere('device:create')
+
 const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
   <Empty title={isFiltered ? 'No matching devices' : 'No devices yet'}>
     <p>
       {isFiltered
         ? 'Change the search text or the filters.'
-        : 'Add a device, import a CSV file, or enroll routers with an enrollment key.'}
+        : mayCreate()
+          ? 'Add a device, import a CSV file, or enroll routers with an enrollment key.'
+          : 'Devices appear here when a person with the scope device:create adds them.'}
     </p>
     {isFiltered ? (
       <button type="button" class="button" onClick={() => setParams(noFilter)}>
         Clear all filters
       </button>
-    ) : (
+    ) : mayCreate() ? (
       <a class="button" href={linkTo('connect')}>
         Connect a router
       </a>
-    )}
+    ) : null}
   </Empty>
 )
 

@@ -6,14 +6,17 @@ import { Dialog } from '../../components/dialog.tsx'
 import { ago, count, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { StatusLabel } from '../../components/labels.tsx'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { type ListPages, MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
+import { holds } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
+import { jobScopes } from '../jobs/job-scopes.ts'
 import { PlannedBatch } from '../jobs/planned-batch.tsx'
 import { Variables } from '../variables/variables.tsx'
 import { GroupDialog } from './group-dialog.tsx'
@@ -48,7 +51,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
     )
   return (
     <>
-      <GroupHead id={id} group={group} onChoose={setDialog} />
+      <GroupHead org={org} id={id} group={group} onChoose={setDialog} />
       {group ? (
         <p class="label">
           {plural(group.effectiveDeviceCount, 'device')}, {count(group.explicitDeviceCount)} added manually
@@ -57,6 +60,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       ) : null}
       <OpenAlertsBanner org={org} groupId={id} />
       <Members
+        org={org}
         members={members}
         onRemove={async (deviceId) => {
           await remove(`/orgs/${org}/groups/${id}/members/${deviceId}`)
@@ -85,9 +89,9 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
   )
 }
 
-type GroupHeadProps = { id: string; group: Group | undefined; onChoose: (action: GroupAction) => void }
+type GroupHeadProps = { org: string; id: string; group: Group | undefined; onChoose: (action: GroupAction) => void }
 
-const GroupHead = ({ id, group, onChoose }: GroupHeadProps) => (
+const GroupHead = ({ org, id, group, onChoose }: GroupHeadProps) => (
   <div class="page-head">
     <h1>
       <a href={linkTo('groups')}>Groups</a> / {group?.name ?? '…'}
@@ -95,27 +99,36 @@ const GroupHead = ({ id, group, onChoose }: GroupHeadProps) => (
     <a class="button" href={linkTo('map', { group: id })}>
       Show on map
     </a>
-    <button type="button" class="button" onClick={() => onChoose('add')}>
-      Add devices
-    </button>
-    <button type="button" class="button" disabled={!group} onClick={() => onChoose('edit')}>
-      Edit
-    </button>
-    <button type="button" class="button" onClick={() => onChoose('reboot')}>
-      <Icon name="reboot" size={16} /> Reboot all
-    </button>
-    <a class="button" href={linkTo('jobs', { new: 'apply_config', group: id })}>
-      New job
-    </a>
-    <button type="button" class="button danger" onClick={() => onChoose('delete')}>
-      Delete
-    </button>
+    <ForScope org={org} scope="group:write">
+      <button type="button" class="button" onClick={() => onChoose('add')}>
+        Add devices
+      </button>
+      <button type="button" class="button" disabled={!group} onClick={() => onChoose('edit')}>
+        Edit
+      </button>
+    </ForScope>
+    <ForScope org={org} scope="job:create">
+      <button type="button" class="button" onClick={() => onChoose('reboot')}>
+        <Icon name="reboot" size={16} /> Reboot all
+      </button>
+    </ForScope>
+    <ForScope org={org} scope={jobScopes}>
+      <a class="button" href={linkTo('jobs', { new: 'apply_config', group: id })}>
+        New job
+      </a>
+    </ForScope>
+    <ForScope org={org} scope="group:write">
+      <button type="button" class="button danger" onClick={() => onChoose('delete')}>
+        Delete
+      </button>
+    </ForScope>
   </div>
 )
 
-type MembersProps = { members: ListPages<GroupMember>; onRemove: (deviceId: string) => Promise<void> }
+type MembersProps = { org: string; members: ListPages<GroupMember>; onRemove: (deviceId: string) => Promise<void> }
 
-function Members({ members, onRemove }: MembersProps) {
+function Members({ org, members, onRemove }: MembersProps) {
+  const mayWrite = holds(org, 'group:write')
   const { busy, failure, run } = useAction()
   const columns: Column<GroupMember>[] = [
     { title: 'Name', cell: (device) => <a href={linkTo('device', { id: device.id })}>{device.name}</a> },
@@ -127,7 +140,7 @@ function Members({ members, onRemove }: MembersProps) {
       title: 'Actions',
       kind: 'actions',
       cell: ({ id, membership }) =>
-        membership === 'smartTag' ? null : (
+        membership === 'smartTag' || !mayWrite ? null : (
           <button type="button" class="button quiet small" disabled={busy} onClick={() => run(() => onRemove(id))}>
             Remove
           </button>

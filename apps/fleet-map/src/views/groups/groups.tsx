@@ -3,7 +3,7 @@ import { post } from '../../api/client.ts'
 import type { Group } from '../../api/schemas.ts'
 import { ago, count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
-import { NeedsScope } from '../../components/needs-scope.tsx'
+import { ForScope, NeedsScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
@@ -50,9 +50,11 @@ function GroupList({ org }: { org: string }) {
       <div class="page-head">
         <h1>Groups</h1>
         <OrganizationPicker allowAll={false} />
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
-          <Icon name="plus" size={16} /> New group
-        </button>
+        <ForScope org={org} scope="group:write">
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            <Icon name="plus" size={16} /> New group
+          </button>
+        </ForScope>
       </div>
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {list.loading && list.items.length === 0 ? <Loading /> : null}

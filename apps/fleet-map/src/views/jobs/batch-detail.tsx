@@ -5,12 +5,14 @@ import { ago, count, moment, plural } from '../../components/format.ts'
 import { heldText } from '../../components/held-text.ts'
 import { jobLook, jobStatuses, kindLabel } from '../../components/label-text.ts'
 import { JobProgress } from '../../components/labels.tsx'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useTitle } from '../../components/title.ts'
 import { useDeviceNames } from '../../state/device-names.ts'
+import { holds } from '../../state/session.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
 import { type BatchVerb, ConfirmBatch, ConfirmJob, type JobVerb } from './batch-dialogs.tsx'
 import { BatchFacts } from './batch-facts.tsx'
@@ -44,7 +46,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   }
   return (
     <>
-      <BatchHead batch={value} onChoose={setDialog} />
+      <BatchHead org={org} batch={value} onChoose={setDialog} />
       <div class="card panel" aria-live="polite">
         <strong>
           {count(value.counts.succeeded)} of {count(value.total)} succeeded · {batchState(value).toLowerCase()}
@@ -82,29 +84,32 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   )
 }
 
-function BatchHead({ batch, onChoose }: { batch: JobBatch; onChoose: (verb: BatchVerb) => void }) {
+type BatchHeadProps = { org: string; batch: JobBatch; onChoose: (verb: BatchVerb) => void }
+
+function BatchHead({ org, batch, onChoose }: BatchHeadProps) {
   const unsuccessful = batch.total - batch.counts.succeeded
+  const [mayStart, mayCancel] = [holds(org, 'job:create'), holds(org, 'job:cancel')]
   return (
     <div class="page-head">
       <h1>
         <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[batch.kind] ?? batch.kind}
       </h1>
-      {batch.status === 'running' || batch.status === 'scheduled' ? (
+      {mayCancel && (batch.status === 'running' || batch.status === 'scheduled') ? (
         <button type="button" class="button" onClick={() => onChoose('pause')}>
           Pause
         </button>
       ) : null}
-      {batch.status === 'paused' ? (
+      {mayStart && batch.status === 'paused' ? (
         <button type="button" class="button primary" onClick={() => onChoose('resume')}>
           {batch.pauseReason === 'stage' ? 'Start the next stage' : 'Resume'}
         </button>
       ) : null}
-      {isOpen(batch) ? (
+      {mayCancel && isOpen(batch) ? (
         <button type="button" class="button danger" onClick={() => onChoose('cancel')}>
           Cancel
         </button>
       ) : null}
-      {!isOpen(batch) && unsuccessful > 0 ? (
+      {mayStart && !isOpen(batch) && unsuccessful > 0 ? (
         <button type="button" class="button primary" onClick={() => onChoose('retry')}>
           Retry {count(unsuccessful)}
         </button>
@@ -189,9 +194,11 @@ function JobButton({ job, onChoose }: { job: Job; onChoose: (verb: JobVerb) => v
         Details
       </a>
       {verb ? (
-        <button type="button" class="button quiet small" onClick={() => onChoose(verb)}>
-          {verb === 'cancel' ? 'Cancel' : 'Retry'}
-        </button>
+        <ForScope org={job.organizationId} scope={verb === 'cancel' ? 'job:cancel' : 'job:create'}>
+          <button type="button" class="button quiet small" onClick={() => onChoose(verb)}>
+            {verb === 'cancel' ? 'Cancel' : 'Retry'}
+          </button>
+        </ForScope>
       ) : null}
     </span>
   )

@@ -3,10 +3,12 @@ import { post, remove } from '../../api/client.ts'
 import type { FirmwareImage } from '../../api/schemas.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago } from '../../components/format.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
 import { wordsOf } from '../../components/words.ts'
+import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import css from './jobs.module.css'
 
@@ -22,9 +24,11 @@ export function FirmwareCatalogue({ org }: { org: string }) {
     <>
       <div class="toolbar">
         <p class="label grow">Routers download an image from its address and verify the checksum.</p>
-        <button type="button" class="button" onClick={() => setDialog('add')}>
-          Add firmware
-        </button>
+        <ForScope org={org} scope="job:create">
+          <button type="button" class="button" onClick={() => setDialog('add')}>
+            Add firmware
+          </button>
+        </ForScope>
       </div>
       {images.error ? <Failure error={images.error} retry={images.reload} /> : null}
       {images.loading && images.items.length === 0 ? <Loading /> : null}
@@ -34,7 +38,12 @@ export function FirmwareCatalogue({ org }: { org: string }) {
         </Empty>
       ) : null}
       {images.items.length > 0 ? (
-        <Table caption="Firmware" columns={columnsOf(setDialog)} rows={images.items} keyOf={({ id }) => id} />
+        <Table
+          caption="Firmware"
+          columns={holds(org, 'job:create') ? [...columns, actionsColumn(setDialog)] : columns}
+          rows={images.items}
+          keyOf={({ id }) => id}
+        />
       ) : null}
       <MoreButton more={images.more} />
       {dialog === 'add' ? <AddFirmware org={org} onClose={() => setDialog(null)} onDone={done} /> : null}
@@ -56,7 +65,7 @@ export function FirmwareCatalogue({ org }: { org: string }) {
   )
 }
 
-const columnsOf = (onDelete: (image: FirmwareImage) => void): Column<FirmwareImage>[] => [
+const columns: Column<FirmwareImage>[] = [
   {
     title: 'Version',
     cell: ({ version, notes }) => (
@@ -81,21 +90,22 @@ const columnsOf = (onDelete: (image: FirmwareImage) => void): Column<FirmwareIma
     optional: true,
   },
   { title: 'Added', cell: ({ createdAt }) => ago(createdAt), optional: true },
-  {
-    title: 'Actions',
-    kind: 'actions',
-    cell: (image) => (
-      <span class="actions">
-        <a class="button small" href={linkTo('jobs', { new: 'firmware_update', image: image.id })}>
-          Roll out
-        </a>
-        <button type="button" class="button quiet small" onClick={() => onDelete(image)}>
-          Delete
-        </button>
-      </span>
-    ),
-  },
 ]
+
+const actionsColumn = (onDelete: (image: FirmwareImage) => void): Column<FirmwareImage> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (image) => (
+    <span class="actions">
+      <a class="button small" href={linkTo('jobs', { new: 'firmware_update', image: image.id })}>
+        Roll out
+      </a>
+      <button type="button" class="button quiet small" onClick={() => onDelete(image)}>
+        Delete
+      </button>
+    </span>
+  ),
+})
 
 const megabytes = (bytes: number | null): string => (bytes === null ? '–' : `${(bytes / 1e6).toFixed(1)} MB`)
 

@@ -5,6 +5,7 @@ import { actorText } from '../../components/actor.ts'
 import { moment } from '../../components/format.ts'
 import { deliveryText, heldText } from '../../components/held-text.ts'
 import { jobLook, kindLabel } from '../../components/label-text.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Loading } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
@@ -37,13 +38,17 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
           <a href={linkTo('jobs')}>Jobs</a> / {kind}: {device}
         </h1>
         {isOpen ? (
-          <button type="button" class="button danger" onClick={() => setDialog('cancel')}>
-            Cancel job
-          </button>
+          <ForScope org={org} scope="job:cancel">
+            <button type="button" class="button danger" onClick={() => setDialog('cancel')}>
+              Cancel job
+            </button>
+          </ForScope>
         ) : value.status === 'succeeded' ? null : (
-          <button type="button" class="button primary" onClick={() => setDialog('retry')}>
-            Retry
-          </button>
+          <ForScope org={org} scope="job:create">
+            <button type="button" class="button primary" onClick={() => setDialog('retry')}>
+              Retry
+            </button>
+          </ForScope>
         )}
       </div>
       <JobFacts org={org} job={value} device={device} />

@@ -1,12 +1,14 @@
+import type { ComponentChildren } from 'preact'
 import { Icon } from '../../components/icon.tsx'
-import { NeedsScope } from '../../components/needs-scope.tsx'
-import { homeOrganizationId } from '../../state/session.ts'
+import { ForScope, NeedsScope } from '../../components/needs-scope.tsx'
+import { holds, homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
 import { BatchDetail } from './batch-detail.tsx'
 import { FirmwareCatalogue } from './firmware.tsx'
 import { JobDetail } from './job-detail.tsx'
 import { JobList } from './job-list.tsx'
+import { jobScopes } from './job-scopes.ts'
 import { NewJob } from './new-job.tsx'
 
 /** Lists jobs and firmware, creates jobs, or shows a batch or a job. */
@@ -23,15 +25,19 @@ export function JobsView() {
           ) : job ? (
             <JobDetail key={job} org={org} id={job} />
           ) : kind ? (
-            <NewJob org={org} />
+            <MayStart org={org}>
+              <NewJob org={org} />
+            </MayStart>
           ) : (
             <>
               <div class="page-head">
                 <h1>Jobs</h1>
                 <OrganizationPicker allowAll={false} />
-                <a class="button primary" href={linkTo('jobs', { new: 'job' })}>
-                  <Icon name="plus" size={16} /> New job
-                </a>
+                <ForScope org={org} scope={jobScopes}>
+                  <a class="button primary" href={linkTo('jobs', { new: 'job' })}>
+                    <Icon name="plus" size={16} /> New job
+                  </a>
+                </ForScope>
               </div>
               <nav class="tabs" aria-label="Jobs">
                 <a href={linkTo('jobs')} aria-current={show === 'firmware' ? undefined : 'page'}>
@@ -49,3 +55,13 @@ export function JobsView() {
     </div>
   )
 }
+
+/** The form of a new job. A caller who may only apply profiles needs it, too. */
+const MayStart = ({ org, children }: { org: string; children: ComponentChildren }) =>
+  holds(org, 'config:apply') ? (
+    children
+  ) : (
+    <NeedsScope org={org} scope="job:create" title="New job">
+      {children}
+    </NeedsScope>
+  )

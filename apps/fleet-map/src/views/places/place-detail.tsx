@@ -6,6 +6,7 @@ import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
 import { clearField } from '../../components/field-errors.ts'
+import { ForScope, NeedsScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -13,6 +14,7 @@ import { useUnsaved } from '../../components/unsaved.tsx'
 import { wordsOf } from '../../components/words.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { canDrawMap } from '../../state/map-support.ts'
+import { holds } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { DevicesHere } from './devices-here.tsx'
 import { addPointTo, areaOf, draftOf, emptyDraft, finishOf } from './draft.ts'
@@ -28,7 +30,12 @@ const toList = () => goTo('alerts', { tab: 'places' })
 
 /** Draws a new place, or shows and edits one; `id` is `new` for a new one. */
 export function PlaceDetail({ org, id }: { org: string; id: string }) {
-  return id === 'new' ? <PlaceEditor org={org} /> : <ExistingPlace org={org} id={id} />
+  if (id !== 'new') return <ExistingPlace org={org} id={id} />
+  return (
+    <NeedsScope org={org} scope="place:write" title="New place">
+      <PlaceEditor org={org} />
+    </NeedsScope>
+  )
 }
 
 function ExistingPlace({ org, id }: { org: string; id: string }) {
@@ -56,10 +63,12 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const [isSaved, setSaved] = useState(false)
   const fleet = useFleetBox(org)
   useTitle(place?.value.name ?? 'New place')
+  const mayWrite = holds(org, 'place:write')
   const area = areaOf(draft)
   const path = `/orgs/${org}/places` as const
   const unsaved = useUnsaved(({ view, params }) => view !== 'alerts' || params.place !== (place?.value.id ?? 'new'))
   const draw = (next: Parameters<typeof setDraft>[0]) => {
+    if (!mayWrite) return
     unsaved.noteChange()
     setDraft(next)
   }
@@ -89,14 +98,12 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   return (
     <div class={css.placeEditor}>
       <CheckedForm checked={checked} class={css.placeForm} label="Place" onInput={unsaved.noteChange}>
-        <NameFields place={place?.value} />
-        <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={draw} />
+        <fieldset class={css.fields} disabled={!mayWrite}>
+          <NameFields place={place?.value} />
+          <DrawingFields draft={draft} centre={canDrawMap.value ? centre : null} onChange={draw} />
+        </fieldset>
         {hasConflict && reload ? <Conflict what="place" onReload={reload} /> : checked.refusal}
-        {isSaved ? (
-          <p class="notice" role="status">
-            Saved.
-          </p>
-        ) : null}
+        {isSaved ? <Saved /> : null}
         <PlaceActions
           org={org}
           place={place?.value}
@@ -166,6 +173,12 @@ function useFleetBox(org: string) {
   )
 }
 
+const Saved = () => (
+  <p class="notice" role="status">
+    Saved.
+  </p>
+)
+
 type PlaceActionsProps = {
   org: string
   place: Place | undefined
@@ -176,20 +189,24 @@ type PlaceActionsProps = {
 
 const PlaceActions = ({ org, place, canSave, onCancel, onDelete }: PlaceActionsProps) => (
   <div class="toolbar">
-    <button type="submit" class="button primary" disabled={!canSave}>
-      {place ? 'Save' : 'Create place'}
-    </button>
-    <a class="button" href={linkTo('alerts', { tab: 'places' })} onClick={onCancel}>
-      Cancel
-    </a>
+    <ForScope org={org} scope="place:write">
+      <button type="submit" class="button primary" disabled={!canSave}>
+        {place ? 'Save' : 'Create place'}
+      </button>
+      <a class="button" href={linkTo('alerts', { tab: 'places' })} onClick={onCancel}>
+        Cancel
+      </a>
+    </ForScope>
     {place ? (
       <>
         <a class="button" href={linkTo('map', { place: place.id, org })}>
           Show on map
         </a>
-        <button type="button" class={`button danger ${css.push}`} onClick={onDelete}>
-          Delete
-        </button>
+        <ForScope org={org} scope="place:write">
+          <button type="button" class={`button danger ${css.push}`} onClick={onDelete}>
+            Delete
+          </button>
+        </ForScope>
       </>
     ) : null}
   </div>

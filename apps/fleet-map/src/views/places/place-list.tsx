@@ -1,6 +1,7 @@
 import type { Place } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
@@ -28,9 +29,11 @@ export function PlaceList({ org }: { org: string }) {
         <p class="label grow">
           A place is a named area, such as a depot or a port. Rules, lists and dwells use places.
         </p>
-        <a class="button primary" href={linkTo('alerts', { tab: 'places', place: 'new' })}>
-          <Icon name="plus" size={16} /> New place
-        </a>
+        <ForScope org={org} scope="place:write">
+          <a class="button primary" href={linkTo('alerts', { tab: 'places', place: 'new' })}>
+            <Icon name="plus" size={16} /> New place
+          </a>
+        </ForScope>
       </div>
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {list.loading && list.items.length === 0 ? <Loading /> : null}

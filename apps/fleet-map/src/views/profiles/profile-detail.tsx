@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { get, remove } from '../../api/client.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { moment } from '../../components/format.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { SettingsTable } from '../../components/settings-table.tsx'
 import { Failure, Loading } from '../../components/states.tsx'
@@ -13,7 +14,7 @@ import { ProfileVersions } from './profile-versions.tsx'
 
 /** Shows a profile: its settings, its versions, and the devices that run it. */
 export function ProfileDetail({ org, id }: { org: string; id: string }) {
-  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null)
+  const [dialog, setDialog] = useState<ProfileAction | null>(null)
   const profile = useResource(`profile ${id}`, (signal) => get(`/orgs/${org}/configs/${id}`, { signal }), {
     everyMs: 15_000,
   })
@@ -32,20 +33,7 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
     )
   return (
     <>
-      <div class="page-head">
-        <h1>
-          <a href={linkTo('profiles')}>Profiles</a> / {name}
-        </h1>
-        <button type="button" class="button" onClick={() => setDialog('edit')}>
-          Edit
-        </button>
-        <button type="button" class="button danger" onClick={() => setDialog('delete')}>
-          Delete
-        </button>
-        <a class="button primary" href={linkTo('jobs', { new: 'apply_config', profile: id })}>
-          Apply
-        </a>
-      </div>
+      <ProfileHead org={org} id={id} name={name} onChoose={setDialog} />
       <p class="label">
         Version {value.version}, {value.model ? `model ${value.model}` : 'any model'}, changed {moment(value.updatedAt)}
         {value.description ? `. ${value.description}` : ''}
@@ -89,3 +77,27 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
     </>
   )
 }
+
+type ProfileAction = 'edit' | 'delete'
+type ProfileHeadProps = { org: string; id: string; name: string; onChoose: (action: ProfileAction) => void }
+
+const ProfileHead = ({ org, id, name, onChoose }: ProfileHeadProps) => (
+  <div class="page-head">
+    <h1>
+      <a href={linkTo('profiles')}>Profiles</a> / {name}
+    </h1>
+    <ForScope org={org} scope="config:write">
+      <button type="button" class="button" onClick={() => onChoose('edit')}>
+        Edit
+      </button>
+      <button type="button" class="button danger" onClick={() => onChoose('delete')}>
+        Delete
+      </button>
+    </ForScope>
+    <ForScope org={org} scope="config:apply">
+      <a class="button primary" href={linkTo('jobs', { new: 'apply_config', profile: id })}>
+        Apply
+      </a>
+    </ForScope>
+  </div>
+)

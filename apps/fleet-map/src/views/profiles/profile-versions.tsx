@@ -4,6 +4,7 @@ import type { ConfigProfile, ConfigProfileVersion } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
+import { ForScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
@@ -52,9 +53,11 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
             </option>
           ))}
         </select>
-        <button type="button" class="button" disabled={!isOld} onClick={() => setConfirming(true)}>
-          Roll back
-        </button>
+        <ForScope org={org} scope="config:write">
+          <button type="button" class="button" disabled={!isOld} onClick={() => setConfirming(true)}>
+            Roll back
+          </button>
+        </ForScope>
       </div>
       {changes.length > 0 ? (
         <Table caption="Differences" columns={columns} rows={changes} keyOf={({ path }) => path} />

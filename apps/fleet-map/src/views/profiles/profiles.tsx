@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ConfigProfile } from '../../api/schemas.ts'
 import { ago } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
-import { NeedsScope } from '../../components/needs-scope.tsx'
+import { ForScope, NeedsScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
@@ -54,16 +54,7 @@ function ProfileList({ org }: { org: string }) {
     {
       title: 'Actions',
       kind: 'actions',
-      cell: (profile) => (
-        <span class="actions">
-          <button type="button" class="button small" onClick={() => setEditing(profile)}>
-            Edit
-          </button>
-          <a class="button small" href={linkTo('jobs', { new: 'apply_config', profile: profile.id })}>
-            Apply
-          </a>
-        </span>
-      ),
+      cell: (profile) => <ProfileActions org={org} profile={profile} onEdit={() => setEditing(profile)} />,
     },
   ]
   return (
@@ -71,9 +62,11 @@ function ProfileList({ org }: { org: string }) {
       <div class="page-head">
         <h1>Config profiles</h1>
         <OrganizationPicker allowAll={false} />
-        <button type="button" class="button primary" onClick={() => setEditing('new')}>
-          <Icon name="plus" size={16} /> New profile
-        </button>
+        <ForScope org={org} scope="config:write">
+          <button type="button" class="button primary" onClick={() => setEditing('new')}>
+            <Icon name="plus" size={16} /> New profile
+          </button>
+        </ForScope>
       </div>
       {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
       {list.loading && list.items.length === 0 ? <Loading /> : null}
@@ -108,3 +101,20 @@ function ProfileList({ org }: { org: string }) {
     </>
   )
 }
+
+type ProfileActionsProps = { org: string; profile: ConfigProfile; onEdit: () => void }
+
+const ProfileActions = ({ org, profile, onEdit }: ProfileActionsProps) => (
+  <span class="actions">
+    <ForScope org={org} scope="config:write">
+      <button type="button" class="button small" onClick={onEdit}>
+        Edit
+      </button>
+    </ForScope>
+    <ForScope org={org} scope="config:apply">
+      <a class="button small" href={linkTo('jobs', { new: 'apply_config', profile: profile.id })}>
+        Apply
+      </a>
+    </ForScope>
+  </span>
+)
