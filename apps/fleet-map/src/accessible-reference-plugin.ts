@@ -24,6 +24,11 @@ export const accessibleReferencePlugin =
           (Original: Component): Component =>
           (props) =>
             h('span', null, h(Original, props), h('span', { className: 'visually-hidden' }, 'Close')),
+        // Swagger UI gives the choices of a parameter no name.
+        Select:
+          (Original: Component): Component =>
+          (props) =>
+            h('label', null, h('span', { className: 'visually-hidden' }, 'Value'), h(Original, props)),
         // Its text is the name of a button, by which a person says which one to press.
         Button:
           (Original: Component): Component =>
