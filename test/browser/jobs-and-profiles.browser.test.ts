@@ -218,8 +218,8 @@ test('creates a profile with the form, changes it, compares the versions, and ro
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Version 2, any model').waitFor()
   const differences = page.getByRole('table', { name: 'Differences' })
-  await differences.getByRole('row', { name: 'wifi.ssid depot yard' }).waitFor()
-  await differences.getByRole('row', { name: 'reporting.everySeconds Not set 30' }).waitFor()
+  await differences.getByRole('row', { name: 'Wi-Fi: Network name (SSID) depot yard' }).waitFor()
+  await differences.getByRole('row', { name: 'Reports: Interval in seconds Not set 30' }).waitFor()
   expect(await differences.getByRole('row').count()).toBe(3)
 
   await page.getByRole('button', { name: 'Roll back' }).click()

@@ -170,6 +170,8 @@ test('the search lists names before it knows positions, and the map moves to a h
   positions.resolve()
   await expect.poll(() => zoom(page)).toBeGreaterThan(before)
   await expect.poll(() => zoom(page)).toBeGreaterThan(9)
+  // The panel takes the focus once it is open. Without the focus, an empty search is folded with the filters.
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(truck?.name)
 
   await search.fill('')
   await expect.poll(() => hits.count()).toBe(0)

@@ -148,7 +148,7 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
       await dialog.getByRole('button', { name: 'Save' }).click()
       await page.getByText('Version 2, any model').waitFor()
       const differences = page.getByRole('table', { name: 'Differences' })
-      await differences.getByRole('row', { name: 'wifi.ssid depot yard' }).waitFor()
+      await differences.getByRole('row', { name: 'Wi-Fi: Network name (SSID) depot yard' }).waitFor()
       await fits(page)
       await button(page, 'Roll back').click()
       await page
