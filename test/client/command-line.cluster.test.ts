@@ -204,7 +204,7 @@ test('a job that waits for a good moment says why, in the list and in a batch th
     routerfleet jobs create reboot --org "$org" --group "$group" --dry-run
     batch=$(routerfleet jobs create reboot --org "$org" --group "$group" --wait-for good-signal --min-quality fair \
       --latest 2099-01-01T00:00:00Z --at-latest expire)
-    until routerfleet jobs list --org "$org" | grep noSignal; do sleep 1; done
+    until routerfleet jobs list --org "$org" | grep "dispatched *noSignal"; do sleep 1; done
     routerfleet jobs watch --org "$org" "$batch" > watched &
     until grep -q held watched; do sleep 0.2; done
     routerfleet jobs cancel --org "$org" "$batch"
