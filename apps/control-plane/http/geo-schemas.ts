@@ -22,6 +22,7 @@ export function numbersOf(list: string): number[] {
   return numbers.every((number) => number !== null) ? numbers : []
 }
 
+// In full, because patterns that are made at run time are not checked for their time.
 const fourNumbers = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?(,[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?){3}$/
 
 /** A box in a query. Programs write small numbers with an exponent, such as `1e-7`. */

@@ -2,14 +2,16 @@ import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { completedWithinMs, completeSample } from '#questdb/device/completed'
 import type { TelemetryRecord } from '#questdb/device/records'
 import { type DeviceRow, type FleetRange, fleetSignals, type SignalRow } from '#questdb/fleet/fleet-gps'
-import { type RadioSample, radioSamples } from '#questdb/fleet/radio-samples'
+import { devicesWithValue, type RadioField, type RadioSample, radioSamples } from '#questdb/fleet/radio-samples'
 import type { QuestdbSql } from '#questdb/server/sql'
 
 type Signal = DeviceRow<SignalRow>
 
 /** Most routers report these with each sample. */
 const usual = ['rat', 'plmn', 'rsrpDbm', 'rsrqDb', 'sinrDb'] as const
-const completable = [...usual, 'operatorName', 'nrRsrpDbm'] as const
+/** Many routers never report these. */
+const rare = ['operatorName', 'nrRsrpDbm'] as const
+const completable = [...usual, ...rare] as const
 
 /**
  * The newest signal of each modem of every device in the range. Fields that it lacks are those of its samples up to two minutes
@@ -21,11 +23,10 @@ export async function completedSignals(
   range: FleetRange,
 ): Promise<Signal[]> {
   const signals = await fleetSignals(questdb, map.organizationId, range)
-  for (const part of partsOf(lacking(signals, map))) {
-    const [newestMs, oldestMs] = [part[0]?.state.tsMs ?? 0, part.at(-1)?.state.tsMs ?? 0]
+  const found = await withoutNeedless(questdb, map, lacking(signals, map))
+  for (const part of partsOf(found, maxPerPart)) {
     const deviceIds = [...new Set(part.map(({ deviceId }) => deviceId))]
-    const span = { fromMs: oldestMs - completedWithinMs, toMs: newestMs + 1 }
-    const samples = Map.groupBy(await radioSamples(questdb, map.organizationId, deviceIds, span), sourceOf)
+    const samples = Map.groupBy(await radioSamples(questdb, map.organizationId, deviceIds, spanOf(part)), sourceOf)
     for (const signal of part) {
       const ownedFromMs = map.device(signal.deviceId)?.entry.ownedFromMs ?? 0
       const own = samples.get(sourceOf({ ...signal, ...signal.state })) ?? []
@@ -37,6 +38,33 @@ export async function completedSignals(
   }
   return signals
 }
+
+/**
+ * The signals without those of which the map knows nothing and which lack only values that no sample of the device has. After a
+ * start, the samples of a whole fleet would be read for values that its routers never report.
+ */
+async function withoutNeedless(
+  questdb: QuestdbSql,
+  map: OrganizationMap,
+  signals: readonly Signal[],
+): Promise<Signal[]> {
+  const onlyRare = signals.filter(
+    (signal) => !knownOf(map, signal) && usual.every((name) => signal.state[name] !== null),
+  )
+  const needless = new Set(onlyRare)
+  for (const part of partsOf(onlyRare, maxLacking)) {
+    const fields: RadioField[] = rare.filter((name) => part.some(({ state }) => state[name] === null))
+    const reporting = await devicesWithValue(questdb, map.organizationId, fields, spanOf(part))
+    for (const signal of part) if (reporting.has(signal.deviceId)) needless.delete(signal)
+  }
+  return signals.filter((signal) => !needless.has(signal))
+}
+
+/** From when to when the samples that complete these signals, newest first, were measured. */
+const spanOf = (signals: readonly Signal[]): { fromMs: number; toMs: number } => ({
+  fromMs: (signals.at(-1)?.state.tsMs ?? 0) - completedWithinMs,
+  toMs: (signals[0]?.state.tsMs ?? 0) + 1,
+})
 
 const sourceOf = ({ deviceId, modem }: { deviceId: string; modem: string | null }) => `${deviceId} ${modem ?? ''}`
 
@@ -50,8 +78,7 @@ function lacking(signals: readonly Signal[], map: OrganizationMap): Signal[] {
   const found = signals.flatMap((signal) => {
     const { state } = signal
     if (completable.every((name) => state[name] !== null)) return []
-    const modems = map.device(signal.deviceId)?.modems ?? []
-    const known = modems.find((modem) => modem.signal.modem === state.modem)?.signal
+    const known = knownOf(map, signal)
     if (known && isCompleted(state, known)) {
       takeKnown(state, known)
       return []
@@ -67,6 +94,10 @@ function lacking(signals: readonly Signal[], map: OrganizationMap): Signal[] {
     .sort((a, b) => b.state.tsMs - a.state.tsMs)
 }
 
+/** The signal of the same modem that the map has. */
+const knownOf = (map: OrganizationMap, { deviceId, state }: Signal): SignalRow | undefined =>
+  map.device(deviceId)?.modems.find((modem) => modem.signal.modem === state.modem)?.signal
+
 /** Whether the map has the same sample already. */
 const isCompleted = (state: SignalRow, known: SignalRow): boolean =>
   known.tsMs === state.tsMs &&
@@ -79,7 +110,7 @@ function takeKnown(state: SignalRow, known: SignalRow): void {
 }
 
 /** Signals of about the same time, so that few other samples are read. */
-function partsOf(newestFirst: readonly Signal[]): Signal[][] {
+function partsOf(newestFirst: readonly Signal[], maxPerPart: number): Signal[][] {
   const parts: Signal[][] = []
   for (const signal of newestFirst) {
     const last = parts.at(-1)

@@ -12,14 +12,15 @@ const columns = {
   sinrDb: 'sinr_db',
   nrRsrpDbm: 'nr_rsrp_dbm',
 } as const
-const names = Object.keys(columns) as (keyof typeof columns)[]
+export type RadioField = keyof typeof columns
+const names = Object.keys(columns) as RadioField[]
 
 /** The radio values of a cellular sample, null where it has none. */
 export type RadioSample = {
   deviceId: string
   tsMs: number
   modem: string | null
-  values: Record<keyof typeof columns, string | number | null>
+  values: Record<RadioField, string | number | null>
 }
 
 /** Enough for 500 devices in pieces for ten minutes, and not too much for routers that report several times a second. */
@@ -43,4 +44,19 @@ export async function radioSamples(
     ...{ deviceId, tsMs, modem },
     values: Object.fromEntries(names.map((name, index) => [name, read[index] ?? null])) as RadioSample['values'],
   }))
+}
+
+/** The devices of an organization with one of these values in a sample that was measured in [fromMs, toMs). */
+export async function devicesWithValue(
+  questdb: QuestdbSql,
+  organizationId: string,
+  fields: readonly RadioField[],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<Set<string>> {
+  const hasOne = fields.map((field) => `${columns[field]} IS NOT NULL`).join(' OR ')
+  const rows = await questdb.queryArrays<[deviceId: string]>(
+    `SELECT DISTINCT device_id FROM cellular WHERE org_id = $1 AND ts >= $2 AND ts < $3 AND (${hasOne})`,
+    [organizationId, timestampParameter(fromMs), timestampParameter(toMs)],
+  )
+  return new Set(rows.map(([deviceId]) => deviceId))
 }

@@ -204,6 +204,30 @@ test('a signal is completed from the samples of its modem and cell in the two mi
   ])
 })
 
+test('a map that has just started completes the values that few routers report, also beside routers that never do', async () => {
+  const organization = await api.newOrganization()
+  const [plain, named, five, old] = await Promise.all([1, 2, 3, 4].map(() => newDevice(organization)))
+  const report = (deviceId = '', agoS: number, fields: Record<string, unknown> = {}) =>
+    store('cellular', {
+      ...{ tsMs: Date.now() - agoS * 1_000, receivedAtMs: Date.now(), deviceId, organizationId: organization.id },
+      ...{ rat: 'lte', plmn: '26201', cellId: '7', rsrpDbm: -90, rsrqDb: -9, sinrDb: 12, ...fields },
+    })
+  await report(named, 60, { operatorName: 'A' })
+  await report(five, 60, { nrRsrpDbm: -95 })
+  await report(old, 200, { operatorName: 'B', nrRsrpDbm: -96 })
+  for (const deviceId of [plain, named, five, old]) await report(deviceId, 10)
+  const signals = new Map(
+    (await gps(organization)).devices.map(
+      ({ deviceId, signal }: { deviceId: string; signal: Record<string, unknown> }) => [deviceId, signal],
+    ),
+  )
+  const nothing = { operatorName: null, nrRsrpDbm: null, completedFrom: null }
+  expect(signals.get(plain)).toMatchObject(nothing)
+  expect(signals.get(named)).toMatchObject({ ...nothing, operatorName: 'A', completedFrom: expect.any(String) })
+  expect(signals.get(five)).toMatchObject({ ...nothing, nrRsrpDbm: -95, completedFrom: expect.any(String) })
+  expect(signals.get(old)).toMatchObject(nothing)
+})
+
 test('of modems without service, a map that has just started shows the one that had it last', async () => {
   const organization = await api.newOrganization()
   const deviceId = await newDevice(organization)

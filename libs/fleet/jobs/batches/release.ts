@@ -55,8 +55,8 @@ const gatedBatches = `
  * jobs as the rollout allows, aborts batches with too many failures, and continues interrupted cancellations. Organizations
  * take turns. Returns how many jobs changed.
  *
- * A batch without a due step causes no query, so any number of batches can wait for their time. One call changes
- * a limited number of jobs of a batch, because the relay of all organizations waits meanwhile.
+ * A batch without a due step causes no query, so any number of batches can wait for their time; only the jobs of one that is out of
+ * order are counted while it may release some. One call changes a limited number of jobs of a batch, because the relay of all organizations waits meanwhile.
  */
 export async function releaseBatches(system: SystemContext, rounds: FairRounds = createFairRounds()): Promise<number> {
   const { rows } = await system.pool.query<GatedBatch>(gatedBatches)
@@ -79,7 +79,7 @@ const roundMs = 1_000
 async function advance(system: SystemContext, batch: GatedBatch): Promise<number> {
   const { id, organizationId } = batch
   const nowMs = system.clock()
-  if (batch.status !== 'cancelled' && !planStep(await located(system.pool, batch), nowMs).isDue) return 0
+  if (batch.status !== 'cancelled' && !planStep(await withStageCounts(system.pool, batch, nowMs), nowMs).isDue) return 0
   const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
   if (step.status !== 'cancelled') return step.released
   const change = { by: 'system', nowMs, isAborted: step.isAborted ?? false }
@@ -88,12 +88,12 @@ async function advance(system: SystemContext, batch: GatedBatch): Promise<number
 
 type BatchStep = { status: BatchStatus; released: number; isAborted?: boolean }
 
-/** The next step of a batch that is not cancelled, computed from its row alone. */
+/** The next step of a batch that is not cancelled, computed from its row, and from the counts of its stages if it is out of order. */
 function planStep(batch: GatedBatch, nowMs: number) {
   const { started, open } = scheduleAt(batch.schedule, nowMs)
   const begins = batch.status === 'scheduled' && started && open
-  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
-  if (!canRelease) return { open, begins, step: waits, endsStage: false, isDue: open !== batch.windowOpen }
+  if (!open || !isUnderWay(batch))
+    return { open, begins, step: waits, endsStage: false, isDue: open !== batch.windowOpen }
   const figures = figuresOf(batch)
   const first = rolloutStep(batch.rollout ?? {}, figures, nowMs)
   const endsStage = first.action === 'endStage'
@@ -101,6 +101,8 @@ function planStep(batch: GatedBatch, nowMs: number) {
   const acts = endsStage || step.action !== 'release' || step.count > 0
   return { open, begins, step, endsStage, isDue: acts || begins || open !== batch.windowOpen }
 }
+
+const isUnderWay = ({ status }: GatedBatch): boolean => status === 'running' || status === 'scheduled'
 
 const waits = { action: 'release', count: 0, stage: 0, startsStage: false } as const
 
@@ -111,8 +113,8 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
     [batchId],
   )
   const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
-  const batch = rows[0] && (await located(connection, rows[0]))
-  if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
+  if (!locks[0]?.mine || !rows[0]) return { status: 'running', released: 0 }
+  const batch = await withStageCounts(connection, rows[0], nowMs)
   if (batch.status === 'cancelled')
     return { status: 'cancelled', released: 0, isAborted: batch.pauseReason === 'failures' }
   const { open, begins, step, endsStage } = planStep(batch, nowMs)
@@ -135,10 +137,10 @@ const runningStage = (batch: GatedBatch): number => stagePosition(batch.rollout 
 
 const isStaged = ({ rollout }: GatedBatch): boolean => rollout?.stages !== undefined || rollout?.canary !== undefined
 
-/** Adds the counts of the stages of a batch whose place cannot be told from its counters. */
-async function located(db: Queryable, batch: GatedBatch): Promise<GatedBatch> {
-  const { id, organizationId, rollout, total, held, isOutOfOrder, status } = batch
-  const mayRelease = held > 0 && (status === 'scheduled' || status === 'running')
+/** Adds the counts of its stages to a batch that may release jobs now and whose place cannot be told from its counters. */
+async function withStageCounts(db: Queryable, batch: GatedBatch, nowMs: number): Promise<GatedBatch> {
+  const { id, organizationId, rollout, total, held, isOutOfOrder, schedule } = batch
+  const mayRelease = held > 0 && isUnderWay(batch) && scheduleAt(schedule, nowMs).open
   if (!isOutOfOrder || !isStaged(batch) || !mayRelease) return batch
   const { rows } = await db.query<StageCounts>(
     `SELECT s.held::int, s.open::int, s.failed::int
