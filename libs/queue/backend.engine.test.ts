@@ -47,7 +47,7 @@ test('connections that are lost in the moment they are open do not end the proce
 
   // A worker takes entries before it listens.
   await expect.poll(way.listeners).toBeGreaterThan(0)
-  way.loseListeners()
+  way.loseConnections()
   await expect.poll(way.losses).toBeGreaterThan(1)
   way.comeUp()
   await queue.addBulk([{ name: 'dispatch', data: { jobId: 'a', attempt: 1 }, opts: {} }])

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Locator, Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { version } from '#core/version'
 import { signWebhook } from '#fleet/webhooks/sender'
 import { startChatReceiver } from '#test/chat-receiver'
@@ -41,6 +41,11 @@ const session = browserSession({
   },
 })
 const { product } = session
+// A test that is repeated does not take the messages of its first try for its own.
+beforeEach(() => {
+  smtp.received.length = 0
+  receiver.received.length = 0
+})
 testOperatorTasks(session, () => smtp.received)
 testKeyboardTasks(session, () => nextRound())
 
@@ -142,9 +147,9 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await van.reportAt([4.05, 51.95])
   await expect.poll(() => rowsOf(page, 'Alerts').count(), { timeout: minute }).toBe(1)
   await page.getByRole('link', { name: /^Alerts.*1 open, 1 critical$/ }).waitFor()
-  await expect.poll(() => smtp.received.flatMap(({ to }) => to), { timeout: minute }).toContain('port@example.com')
-  expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
-  expect(smtp.received.at(-1)?.raw).toContain('Port van')
+  const alertMail = () => smtp.received.find(({ subject }) => subject.includes('Arrived at the port'))
+  await expect.poll(alertMail, { timeout: minute }).toMatchObject({ to: ['port@example.com'] })
+  expect(alertMail()?.raw).toContain('Port van')
   const delivered = (type: string) => receiver.received.find((webhook) => webhook.type === type)
   await expect
     .poll(() => delivered('alert.opened')?.data)

@@ -277,7 +277,8 @@ export function testOperatorTasks({ product, read }: BrowserSession, mails: Mail
     await rowsOf(page, 'E-mail addresses')
       .getByText(/^Sent, /)
       .waitFor()
-    expect(mails().at(-1)).toMatchObject({ to: ['night@example.com'], subject: expect.stringContaining('Test') })
+    const testMail = { to: ['night@example.com'], subject: expect.stringMatching(/^Test/) }
+    expect(mails()).toContainEqual(expect.objectContaining(testMail))
     expect(await tooSmallToTouch(page)).toEqual([])
     await chat.close()
   })

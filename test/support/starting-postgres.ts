@@ -9,9 +9,10 @@ export type StartingPostgres = {
   /** Closes all connections and refuses new ones until `comeUp`. */
   goDown(): void
   /**
-   * Closes the connections with LISTEN. Until `comeUp`, each new connection is lost with the response that says that it is ready.
+   * Closes all connections: a pool would listen on another one that is open. Until `comeUp`, each new connection is lost with
+   * the response that says that it is ready.
    */
-  loseListeners(): void
+  loseConnections(): void
   losses(): number
   /** How many connections listen. One that is lost before the response to LISTEN need not be opened again. */
   listeners(): number
@@ -60,6 +61,11 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     upstream.pipe(client)
     silences.push(() => upstream.unpipe(client).resume())
   }).listen(0, '127.0.0.1')
+  function closeAll() {
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+    listeners.clear()
+  }
   await once(server, 'listening')
   const address = server.address()
   const url = new URL(databaseUrl)
@@ -71,23 +77,21 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
       up = true
       losesNew = false
     },
-    loseListeners() {
+    loseConnections() {
       losesNew = true
-      for (const client of listeners) client.destroy()
-      listeners.clear()
+      closeAll()
     },
     losses: () => losses,
     listeners: () => listeners.size,
     goDown() {
       up = false
-      for (const socket of sockets) socket.destroy()
-      sockets.clear()
+      closeAll()
     },
     silenceConnections() {
       for (const silence of silences.splice(0)) silence()
     },
     close() {
-      for (const socket of sockets) socket.destroy()
+      closeAll()
       server.close()
     },
   }
