@@ -1,22 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { kinds } from '#telemetry/report/fields'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
-import { backlogSamples } from './million-ingest.ts'
 import { panningFigures } from './million-panning.ts'
 import { tilePath } from './million-tiles.ts'
 import type { Bench, Figure } from './report.ts'
 import { serveApi } from './served-api.ts'
 import { soakFigures } from './soak.ts'
-import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
+import { type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
 import { sendReports } from './steady-load.ts'
+import { storedFigures, storedSamples } from './stored-samples.ts'
 
 const intervalS = 300
 const minuteMs = 60_000
-const pollMs = 1_000
 const panningShare = 1 / 6
 /** By then, each device has reported. Before, ingest reads the token and the state of each device from the databases. */
 const panningAfterMs = intervalS * 1_000
-const storedWithinMs = 25 * minuteMs
 
 /** Whether an hour of the reports of a million devices keeps every process small, and stores every sample. */
 export const millionSoak: Bench = {
@@ -69,36 +66,3 @@ const mapPaths = ({ organizationId, deviceIds }: MillionFleet, round: number): s
   `/devices?orgId=${organizationId}&q=oslo`,
   `/api/router/${deviceIds[(round * 7919) % deviceIds.length]}/telemetry/latest`,
 ]
-
-/** Waits until the log is empty, and compares what was accepted with what is stored. */
-async function storedFigures(stack: BenchStack, ingest: AppProcess, seeded: number): Promise<Figure[]> {
-  const startMs = performance.now()
-  const waited = await backlogSamples(ingest)
-  const accepted = await acceptedSamples(ingest)
-  let stored = 0
-  while (stored < accepted && performance.now() - startMs < storedWithinMs) {
-    await pause(pollMs)
-    stored = (await storedSamples(stack)) - seeded
-  }
-  return [
-    { name: 'samples that waited in the log at the end', value: waited.toLocaleString('en') },
-    {
-      name: 'samples accepted and stored',
-      value: `${accepted.toLocaleString('en')} and ${stored.toLocaleString('en')}`,
-      target: 'equal',
-    },
-  ]
-}
-
-async function storedSamples({ questdb }: BenchStack): Promise<number> {
-  const counts = await Promise.all(
-    kinds.map((kind) => questdb.queryArrays<[string | number]>(`SELECT count() FROM ${kind}`, [])),
-  )
-  return counts.reduce((sum, [row]) => sum + Number(row?.[0] ?? 0), 0)
-}
-
-async function acceptedSamples({ port }: AppProcess): Promise<number> {
-  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  const found = [...metrics.matchAll(/^telemetry_samples_accepted_total(?:{[^}]*})? (\d+)$/gm)]
-  return found.reduce((sum, [, samples]) => sum + Number(samples), 0)
-}

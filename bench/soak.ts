@@ -5,15 +5,16 @@ import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
 import { median } from './statistics.ts'
 import { startMinuteLoad } from './steady-load.ts'
+import { storedFigures } from './stored-samples.ts'
 
 const minuteMs = 60_000
 const readEveryMs = 5_000
 
-/** Checks that the memory of every process remains constant under the load of a large fleet for a long time. */
+/** Checks that the memory of every process remains constant under the load of a large fleet for a long time, and nothing is lost. */
 export const soak: Bench = {
   name: 'soak',
   about:
-    'Memory of every process while each device reports one sample of each kind per minute, and readers poll the fleet map, latest and history.',
+    'Memory of every process while each device reports one sample of each kind per minute, and readers poll the fleet map, latest and history. Then the stored samples are counted (--minutes N).',
   byNameOnly: true,
   run: ({ quick, devices = quick ? 2_000 : 100_000, minutes = quick ? 1 : 60 }) =>
     withBenchStack((stack) => measure(stack, devices, minutes)),
@@ -28,7 +29,9 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
       ...{ ingestPid: load.ingest.pid, api, minutes, refused: load.refused },
       paths: (round) => pagePaths(deviceIds[(round * 7919) % deviceIds.length] ?? ''),
     })
-    return [...memory, { name: 'reports refused', value: String(load.refused()) }]
+    await load.stopSending()
+    const stored = await storedFigures(stack, load.ingest)
+    return [...memory, ...stored, { name: 'reports not accepted', value: load.whyRefused() }]
   } finally {
     await api.close()
     await load.stop()

@@ -1,16 +1,20 @@
 import { newOrganization, newReportingDevices } from '../test/support/reporting-device.ts'
 import { forkAlone, stopChild } from './processes.ts'
 import type { SeededFleet } from './seed-telemetry.ts'
-import { type BenchStack, startIngestProcess } from './stack.ts'
+import { type AppProcess, type BenchStack, startIngestProcess } from './stack.ts'
 import { type SteadyLoadOrder, samplesPerReport, secondsPerReport } from './steady-load-order.ts'
 
 const secondsPerMinute = 60
 
 export type IngestLoad = {
-  ingest: { port: number; pid: number }
+  ingest: AppProcess
   fleet: SeededFleet
   /** The number of reports that were not accepted so far. */
   refused(): number
+  /** The same, with the reasons. */
+  whyRefused(): string
+  /** Sends no more reports, so that ingest can store what it accepted. */
+  stopSending(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -42,6 +46,8 @@ async function startLoad(
     ingest,
     fleet: { organizationId, deviceIds: reporting.map(({ id }) => id) },
     refused: load.refused,
+    whyRefused: load.whyRefused,
+    stopSending: load.stop,
     stop: async () => {
       await load.stop()
       await ingest.stop()
