@@ -91,6 +91,60 @@ test('coverage tiles that could not be read are read again soon', async () => {
   await seesMap()
 })
 
+test('while the service cannot say how many devices there are, the map shows no number, and then all of them', async () => {
+  const { page } = await read('#/help', { expectedStatuses: [503] })
+  let isDown = true
+  await page.route(/\/fleet\/tiles\.json/, (route) =>
+    isDown ? route.fulfill({ status: 503, headers: { 'Retry-After': '1' } }) : route.continue(),
+  )
+  await page.evaluate("location.hash = '#/map?lon=8&lat=50&z=5'")
+  const count = page.getByRole('complementary', { name: 'Filters' }).locator('p').first()
+  await page.getByText('Reconnecting').waitFor()
+  expect(await count.textContent()).toContain('Loading devices')
+  expect(await page.getByText('No devices').count()).toBe(0)
+  isDown = false
+  await expect.poll(() => count.textContent()).toMatch(/^\d+devices on the map/)
+})
+
+test('a map background that cannot be loaded is tried again until it is there', async () => {
+  const { page } = await read('#/help', { expectedStatuses: [503] })
+  let isDown = true
+  await page.route(/\.pmtiles/, (route) => (isDown ? route.fulfill({ status: 503 }) : route.continue()))
+  await page.clock.install()
+  await page.evaluate("location.hash = '#/map?lon=8&lat=50&z=5'")
+  const failure = page.getByText('The map background cannot be loaded.')
+  await failure.waitFor()
+  await page.locator('[data-background=outlines]').waitFor()
+  isDown = false
+  await page.clock.fastForward('01:00')
+  await page.locator('[data-background=world]').waitFor()
+  expect(await failure.count()).toBe(0)
+})
+
+test('an overview says once that the plan has no fleet map, and does not ask for it again', async () => {
+  const { call, adminKey } = product()
+  const { id } = await call<{ id: string }>('POST', '/orgs', { name: 'Small ferries', plan: 'free' }, adminKey)
+  const { key } = await call<{ key: string }>('POST', `/orgs/${id}/api-keys`, { name: 'p', role: 'viewer' }, adminKey)
+  const { page } = await read('#/help', { key, expectedStatuses: [403] })
+  const refused: string[] = []
+  let counted = 0
+  page.on('response', (response) => {
+    if (response.status() === 403) refused.push(response.url())
+    else if (response.url().includes('/device-counts')) counted += 1
+  })
+  await page.clock.install()
+  await page.evaluate("location.hash = '#/overview'")
+  await page.getByText('Not in this plan').waitFor()
+  await page.getByRole('link', { name: 'Show plan and usage' }).waitFor()
+  expect(await page.getByText('Not in this plan').count()).toBe(1)
+  expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0)
+  await expect.poll(() => counted).toBeGreaterThan(0)
+  const before = counted
+  await page.clock.fastForward('05:00')
+  await expect.poll(() => counted).toBeGreaterThan(before)
+  expect(refused).toHaveLength(new Set(refused).size)
+})
+
 test('a map that the reader moved stays where it is when the first device of the fleet appears', async () => {
   const van = await registerVan(product(), 'First van')
   const { page, mapRests } = await read('#/map', { key: van.key })

@@ -161,6 +161,12 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   const { signature, ...opened } = delivered('alert.opened') ?? { id: '', timestampS: 0, body: '', signature: '' }
   expect(signature).toBe(signWebhook(opened, secret))
 
+  await page.locator('summary', { hasText: 'More actions for Entered a place, Port van' }).click()
+  await page.getByRole('button', { name: 'Note', exact: true }).click()
+  const notes = dialog(page, 'Port van: assignee and comment')
+  await notes.getByLabel(/^Comment/).fill('Called the driver')
+  await notes.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Called the driver').waitFor()
   await page.getByRole('button', { name: 'Acknowledge', exact: true }).click()
   await page.getByText('No open alerts').waitFor()
   await page.getByRole('button', { name: /^Acknowledged/ }).click()

@@ -1,5 +1,6 @@
 import { addProtocol } from 'maplibre-gl'
 import { PMTiles, Protocol } from 'pmtiles'
+import { ArchiveCache } from './archive-cache.ts'
 
 const protocol = new Protocol({ metadata: true })
 addProtocol('pmtiles', protocol.tile)
@@ -10,7 +11,7 @@ const archives = new Map<string, PMTiles>()
 export function archiveAt(address: string): PMTiles {
   const known = archives.get(address)
   if (known) return known
-  const archive = new PMTiles(address)
+  const archive = new PMTiles(address, new ArchiveCache())
   archives.set(address, archive)
   protocol.add(archive)
   return archive
