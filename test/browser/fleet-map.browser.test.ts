@@ -55,7 +55,7 @@ test('edits a profile and replaces its secret, which no response ever contains',
   await expect.poll(() => page.locator('dialog').count()).toBe(0)
 
   await expect.poll(version).toBe(versionBefore + 1)
-  expect(await row.textContent()).toContain('/wifi/wifiPassword set')
+  expect(await row.textContent()).toContain('Wi-Fi: Password set')
   await open()
   await asJson()
   expect(JSON.parse(await settings.inputValue()).wifi).toMatchObject({

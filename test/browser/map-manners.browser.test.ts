@@ -402,6 +402,18 @@ test('finds where a truck had no service yesterday, and shares the view with a c
   await expect.poll(() => time.getAttribute('aria-valuetext')).toContain('12:00')
 })
 
+test('on a phone, the map is visible above the panel of a device', async () => {
+  const [truck] = await movingVehicles(product())
+  const { lon, lat } = truck?.location ?? {}
+  const { page } = await read(`#/map?device=${truck?.deviceId}&lon=${lon}&lat=${lat}&z=7`, phone)
+  const slider = await page.getByRole('slider', { name: /^Time on the trail/ }).boundingBox()
+  const filters = await page.getByRole('complementary', { name: 'Filters' }).boundingBox()
+  const [top, bottom] = [(filters?.y ?? 0) + (filters?.height ?? 0) + 10, (slider?.y ?? 0) - 70]
+  const clip = { x: 14, y: top, width: phone.viewport.width - 28, height: bottom - top }
+  // A picture of one colour has less than half of it. Chromium without a graphics card drew that beside a panel that scrolls.
+  await expect.poll(async () => (await page.screenshot({ clip })).length).toBeGreaterThan(2_000)
+})
+
 test('on a phone, finds where a truck had no service yesterday, and replays its trip between two towns', async () => {
   const { ben } = await reportYesterday(product())
   const { page } = await read('#/overview', { key: ben, ...phone })

@@ -71,7 +71,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     },
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
     { name: 'overview', place: '#/overview', sight: '.page .u-legend' },
-    { name: 'devices', place: '#/devices', sight: '[role=status] strong' },
+    { name: 'devices', place: '#/devices', sight: 'tbody tr' },
     { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '[aria-label=Events] li', withMap: 'part' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
     { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },

@@ -26,5 +26,10 @@ function SettingValue({ value }: { value: unknown }) {
     )
   if (isSetSecret(value)) return <span class="label">Secret, set</span>
   if (typeof value === 'boolean') return <>{value ? 'Yes' : 'No'}</>
-  return <span class="breakable">{typeof value === 'string' ? value : JSON.stringify(value)}</span>
+  const isList = Array.isArray(value) && value.every((one) => typeof one !== 'object')
+  return (
+    <span class="breakable">
+      {isList ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value)}
+    </span>
+  )
 }

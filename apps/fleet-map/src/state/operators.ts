@@ -49,6 +49,10 @@ export type OperatorNames = ReadonlyMap<string, string>
 export const namesOf = (operators: readonly Operator[]): OperatorNames =>
   new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
 
+/** The label of an operator; the country and the code of one whose name no device reported lately. */
+export const nameOfOperator = (names: OperatorNames, plmn: string): string =>
+  names.get(plmn) ?? [countryOf(plmn), plmn].filter(Boolean).join(' · ')
+
 /** The labels of the operators that the devices of an organization measured lately. */
 export async function readOperatorNames(org: string, signal: AbortSignal): Promise<OperatorNames> {
   const { fleet } = await get('/fleet/tiles.json', { signal, query: { orgId: org, layers: ['devices'] } })

@@ -19,12 +19,11 @@ export function settingValues(settings: { [key: string]: unknown }, path = ''): 
   })
 }
 
-/** Returns the paths of all secrets that are set. */
+/** Returns the paths of all secrets that are set, such as `wifi.wifiPassword`. */
 export function secretPaths(value: unknown, path = ''): string[] {
   if (isSetSecret(value)) return [path]
-  if (Array.isArray(value)) return value.flatMap((one, index) => secretPaths(one, `${path}/${index}`))
-  if (isObject(value)) return Object.entries(value).flatMap(([key, one]) => secretPaths(one, `${path}/${key}`))
-  return []
+  const parts = isObject(value) || Array.isArray(value) ? Object.entries(value) : []
+  return parts.flatMap(([key, one]) => secretPaths(one, path ? `${path}.${key}` : key))
 }
 
 /** Returns the JSON merge patch (RFC 7396) between two settings. Removed keys become null. */

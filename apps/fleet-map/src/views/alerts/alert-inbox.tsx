@@ -197,9 +197,18 @@ const columnsOf = (act: ((alert: Alert, verb: SingleVerb) => void) | undefined):
     cell: (alert) => (
       <div class="stacked">
         <strong>{kindLabels[alert.kind]}</strong>
+        <span class="instead">
+          <SeverityLabel severity={alert.severity} />
+          <span class="label">{ago(alert.openedAt)}</span>
+        </span>
         <span class="label">
           <Measured alert={alert} />
         </span>
+        {hasStory(alert) ? (
+          <div class="instead">
+            <StateCell alert={alert} />
+          </div>
+        ) : null}
       </div>
     ),
   },
@@ -252,6 +261,9 @@ const actionsColumn = (act: (alert: Alert, verb: SingleVerb) => void): Column<Al
     )
   },
 })
+
+/** Whether somebody has done something with an alert, or it is over. */
+const hasStory = ({ state, assignee, comment }: Alert): boolean => state !== 'open' || Boolean(assignee ?? comment)
 
 const StateCell = ({ alert }: { alert: Alert }) => (
   <div class="stacked">

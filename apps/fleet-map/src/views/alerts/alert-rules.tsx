@@ -120,7 +120,7 @@ function columnsOf(
   return [
     {
       title: 'Rule',
-      cell: ({ id, name, condition }) => (
+      cell: ({ id, name, condition, severity }) => (
         <div class="stacked">
           {changes ? (
             <button type="button" class="link" onClick={() => setParams({ rule: id })}>
@@ -130,6 +130,9 @@ function columnsOf(
             <strong>{name}</strong>
           )}
           <span class="label">{conditionText(condition, placeName)}</span>
+          <span class="instead">
+            <SeverityLabel severity={severity} />
+          </span>
         </div>
       ),
     },

@@ -3,7 +3,7 @@ import type { SimAdvice } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { minutesText } from '../../components/sim-text.ts'
-import { readOperatorNames } from '../../state/operators.ts'
+import { nameOfOperator, readOperatorNames } from '../../state/operators.ts'
 import { Fact, OfModem } from './device-facts.tsx'
 
 /** The service compares at most once an hour. */
@@ -23,7 +23,7 @@ export function DeviceSims({ deviceId, org }: { deviceId: string; org: string })
         get('/fleet/sim-advice', { signal, query }),
         readOperatorNames(org, signal),
       ])
-      return { ...advice, nameOf: (plmn: string) => names.get(plmn) ?? plmn }
+      return { ...advice, nameOf: (plmn: string) => nameOfOperator(names, plmn) }
     },
     { everyMs },
   )

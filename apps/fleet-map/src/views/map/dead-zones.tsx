@@ -4,7 +4,7 @@ import { ago, duration, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import { labelOperators, type Operator } from '../../state/operators.ts'
+import { labelOperators, nameOfOperator, type Operator } from '../../state/operators.ts'
 import css from './map.module.css'
 
 type DeadZonesProps = {
@@ -43,7 +43,7 @@ type ZoneListProps = { zones: DeadZone[] } & Pick<DeadZonesProps, 'operators' | 
 
 function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
   const names = new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
-  const nameOf = (plmn: string | null) => names.get(plmn ?? '') ?? plmn
+  const nameOf = (plmn: string | null) => plmn && nameOfOperator(names, plmn)
   if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
   return (
     <ol class="ranking">

@@ -3,7 +3,7 @@ import { NeedsScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { NotInPlan } from '../../components/states.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
-import { namesOf } from '../../state/operators.ts'
+import { nameOfOperator, namesOf } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
@@ -73,7 +73,7 @@ function Overview({ org }: { org: string }) {
     everyMinute,
   )
   const names = namesOf(tiles.value?.fleet?.operators ?? [])
-  const nameOf = (plmn: string) => names.get(plmn) ?? plmn
+  const nameOf = (plmn: string) => nameOfOperator(names, plmn)
   return (
     <div class="page">
       <div class={`page-inner ${css.overview}`}>

@@ -4,7 +4,7 @@ import { count, measured } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { type OperatorNames, readOperatorNames } from '../../state/operators.ts'
+import { nameOfOperator, type OperatorNames, readOperatorNames } from '../../state/operators.ts'
 import { percent } from '../overview/signal-shares.ts'
 
 type Operator = AnswerOf<Operation<'get', '/fleet/operators'>>['items'][number]
@@ -40,7 +40,7 @@ export function OperatorsHere({ org, placeId }: { org: string; placeId: string }
 function Ranking({ items, names }: { items: readonly Operator[]; names: OperatorNames }) {
   if (items.length === 0) return <p class="label">No operator was measured here in the last {days} days.</p>
   const columns: Column<Operator>[] = [
-    { title: 'Operator', cell: ({ plmn }) => names.get(plmn) ?? plmn },
+    { title: 'Operator', cell: ({ plmn }) => nameOfOperator(names, plmn) },
     { title: 'Service', cell: ({ serviceRatio }) => percent(serviceRatio) },
     { title: 'Median signal', cell: ({ rsrpDbm }) => measured(rsrpDbm.p50, 'dBm') },
     { title: 'Measurements', cell: ({ samples }) => count(samples), optional: true },

@@ -6,6 +6,7 @@ import { ForScope, NeedsScope } from '../../components/needs-scope.tsx'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips, type Column, Table } from '../../components/table.tsx'
+import { labelOf } from '../../state/known-settings.ts'
 import { secretPaths } from '../../state/profile-settings.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { goTo, linkTo, place } from '../../state/url.ts'
@@ -47,7 +48,7 @@ function ProfileList({ org }: { org: string }) {
     { title: 'Version', cell: ({ version }) => version, kind: 'number', optional: true },
     {
       title: 'Secrets',
-      cell: ({ settings }) => <Chips words={secretPaths(settings).map((path) => `${path} set`)} />,
+      cell: ({ settings }) => <Chips words={secretPaths(settings).map((path) => `${labelOf(path) ?? path} set`)} />,
       optional: true,
     },
     { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
