@@ -615,6 +615,28 @@ test('adds a device, a group, a profile, a rule and a job by keyboard alone, and
   await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('content')
 })
 
+test('the search has what was typed while it opened', async () => {
+  const page = await read('#/help')
+  let load = () => {}
+  const wanted = new Promise<void>((resolve) => {
+    load = resolve
+  })
+  await page.route(/\/assets\/search-[^/]*\.js/, async (route) => {
+    await wanted
+    await route.continue()
+  })
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('truck')
+  load()
+  await expect.poll(() => page.getByRole('searchbox', { name: 'Search', exact: true }).inputValue()).toBe('truck')
+  await page.keyboard.type(' 001')
+  await page
+    .getByRole('list', { name: 'Found' })
+    .getByText(/^Truck 001/)
+    .waitFor()
+})
+
 test('has no serious accessibility violation in either theme', { timeout: 4 * 60_000 }, async () => {
   const [truck] = await movingVehicles(product())
   const page = await read('#/devices')

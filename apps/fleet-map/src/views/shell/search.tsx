@@ -7,11 +7,17 @@ import { matchingEntries } from './search-match.ts'
 
 const minDeviceQuery = 2
 
+type SearchProps = {
+  onClose: () => void
+  /** What the reader typed before the field was there. */
+  typed: string
+}
+
 /** Finds devices, groups, places, profiles, jobs, settings and actions by their words, and opens one. */
-export function Search({ onClose }: { onClose: () => void }) {
+export function Search({ onClose, typed: typedBefore }: SearchProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const org = homeOrganizationId.value
-  const [typed, setTyped] = useState('')
+  const [typed, setTyped] = useState(typedBefore)
   const query = typed.trim()
   const own = useResource(`search ${org}`, () => organizationEntries(org))
   const devices = useResource(`search devices ${org} ${query}`, async (signal) =>

@@ -1,14 +1,16 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { loadedPart } from '../../components/loaded-part.ts'
 
 /** The dialog that is open. */
 export type Opened = 'search' | 'keys' | 'name' | null
 
+type PartProps = { onClose: () => void; typed: string }
+
 /** The code of each is loaded when it is first opened. */
 const parts = {
-  search: loadedPart(async () => (await import('./search.tsx')).Search),
-  keys: loadedPart(async () => (await import('./keys.tsx')).Keys),
-  name: loadedPart(async () => (await import('./rename-dialog.tsx')).RenameDialog),
+  search: loadedPart<PartProps>(async () => (await import('./search.tsx')).Search),
+  keys: loadedPart<PartProps>(async () => (await import('./keys.tsx')).Keys),
+  name: loadedPart<PartProps>(async () => (await import('./rename-dialog.tsx')).RenameDialog),
 }
 
 type ShellDialogsProps = { opened: Opened; onOpen: (next: (before: Opened) => Opened) => void }
@@ -30,9 +32,19 @@ export function ShellDialogs({ opened, onOpen }: ShellDialogsProps) {
   return opened === null ? null : <Loaded key={opened} opened={opened} onClose={close} />
 }
 
+/** Keeps the keys of a reader who types on while the code is loading, for the part that has a field for them. */
 function Loaded({ opened, onClose }: { opened: keyof typeof parts; onClose: () => void }) {
   const { Part } = parts[opened]()
-  return Part ? <Part onClose={onClose} /> : null
+  const typed = useRef('')
+  useLayoutEffect(() => {
+    if (Part) return
+    const keep = ({ key, ctrlKey, metaKey }: KeyboardEvent) => {
+      if (key.length === 1 && !ctrlKey && !metaKey) typed.current += key
+    }
+    addEventListener('keydown', keep)
+    return () => removeEventListener('keydown', keep)
+  }, [Part])
+  return Part ? <Part onClose={onClose} typed={typed.current} /> : null
 }
 
 function wantedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): 'search' | 'keys' | null {
