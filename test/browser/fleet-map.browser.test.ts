@@ -306,13 +306,17 @@ test('advises a truck with two operators, one of them failing, to have the other
   const { page } = await read(`#/overview?org=${organizationId}`, { key })
   const wrong = page.getByRole('listitem').filter({ hasText: 'Truck of two operators, wwan0' })
   const textOf = async (shown: Locator) => (await shown.textContent())?.replaceAll('\u00a0', ' ')
-  await expect.poll(() => textOf(wrong)).toMatch(/23410: [\d.]+ min a day without service\. 23415: 0\.0 min a day\.$/)
+  await expect
+    .poll(() => textOf(wrong))
+    .toMatch(/Kingdom · 23410: [\d.]+ min a day without service\. United Kingdom · 23415: 0\.0 min a day\.$/)
   await wrong.getByRole('link').click()
   await expect.poll(() => page.url()).toContain(deviceId)
   const times = page.getByRole('region', { name: 'Time without service' })
   await expect
     .poll(() => textOf(times))
-    .toMatch(/wwan023410[\d.]+ min a day today234150\.0 min a day.*wwan1234150\.0 min a day today/)
+    .toMatch(
+      /Kingdom · 23410[\d.]+ min a day todayUnited Kingdom · 234150\.0 min a day.*wwan1United Kingdom · 234150\.0 min a day today/,
+    )
 })
 
 type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; samples: number; cells: string[] }
