@@ -12,7 +12,7 @@ export type Accessibility = {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const themes = ['light', 'dark'] as const
-/** Buttons change their colours in a moment. Nothing waits for `finished`: it may never settle when an element is replaced. */
+/** Buttons change their colours in a moment. It does not wait for `finished`, which may never settle. */
 const endTransitions = `for (const animation of document.getAnimations())
   if (animation instanceof CSSTransition) animation.finish()`
 

@@ -410,7 +410,7 @@ test('on a phone, the map is visible above the panel of a device', async () => {
   const filters = await page.getByRole('complementary', { name: 'Filters' }).boundingBox()
   const [top, bottom] = [(filters?.y ?? 0) + (filters?.height ?? 0) + 10, (slider?.y ?? 0) - 70]
   const clip = { x: 14, y: top, width: phone.viewport.width - 28, height: bottom - top }
-  // A picture of one colour has less than half of it. Chromium without a graphics card drew that beside a panel that scrolls.
+  // A picture of one colour has less than half of these bytes. Chromium without a graphics card drew one above a scrolling panel.
   await expect.poll(async () => (await page.screenshot({ clip })).length).toBeGreaterThan(2_000)
 })
 

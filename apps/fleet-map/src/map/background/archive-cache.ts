@@ -1,6 +1,6 @@
 import { type Header, SharedPromiseCache, type Source } from 'pmtiles'
 
-/** Forgets what could not be read, which the cache of the library keeps: the file would be lost until the page is loaded again. */
+/** Reads again what could not be read. The library's own cache returns the first failure until the page is loaded again. */
 export class ArchiveCache extends SharedPromiseCache {
   override async getHeader(source: Source): Promise<Header> {
     try {

@@ -4,7 +4,7 @@ import { ago, duration, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import { labelOperators, nameOfOperator, type Operator } from '../../state/operators.ts'
+import { nameOfOperator, namesOf, type Operator } from '../../state/operators.ts'
 import css from './map.module.css'
 
 type DeadZonesProps = {
@@ -42,7 +42,7 @@ export function DeadZones({ zones, operators, selectedId, onSelect, onClose }: D
 type ZoneListProps = { zones: DeadZone[] } & Pick<DeadZonesProps, 'operators' | 'selectedId' | 'onSelect'>
 
 function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
-  const names = new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
+  const names = namesOf(operators)
   const nameOf = (plmn: string | null) => plmn && nameOfOperator(names, plmn)
   if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
   return (
