@@ -1,84 +1,119 @@
 /*
- * Numbers and texts one after another in bytes, little-endian, to keep plain data compactly. Both sides know the order; nothing in
- * the bytes says what they are. Plain records with functions, because states of devices are written and read on the path of every
- * report.
+ * Numbers and texts one after another in bytes, little-endian, to keep plain data compactly. A function for each type both writes and
+ * reads: it gets a value, and returns the same value after it has written it, or the one that it has read instead. So a record is
+ * described once, for both directions, and its order cannot differ between them. Nothing in the bytes says what they are. Plain
+ * records with functions, because states of devices are written and read on the path of every report.
  */
 
-/** Bytes that grow, and where the next value goes. */
-export type ByteWriter = { memory: Buffer; view: DataView; at: number }
+/** Bytes, and where the next value is. While writing they grow; reading behind the end throws a RangeError. */
+export type ByteRecord = { memory: Buffer; view: DataView; at: number; readonly isReading: boolean }
 
-/** Bytes, and where the next value is. Reading behind the end throws a RangeError. */
-export type ByteReader = { memory: Buffer; view: DataView; at: number }
-
-export function createByteWriter(initialBytes: number): ByteWriter {
+/** A record to write. Setting `at` to 0 starts it again. */
+export function createByteRecord(initialBytes: number): ByteRecord {
   const memory = Buffer.allocUnsafeSlow(initialBytes)
-  return { memory, view: viewOf(memory), at: 0 }
+  return { memory, view: viewOf(memory), at: 0, isReading: false }
 }
 
-export const readerOf = (memory: Buffer): ByteReader => ({ memory, view: viewOf(memory), at: 0 })
+/** A record to read. */
+export const recordOf = (memory: Buffer): ByteRecord => ({ memory, view: viewOf(memory), at: 0, isReading: true })
 
 const viewOf = (memory: Buffer): DataView => new DataView(memory.buffer, memory.byteOffset, memory.length)
 
-/** The written bytes, until the writer is used again. */
-export const writtenIn = ({ memory, at }: ByteWriter): Buffer => memory.subarray(0, at)
+/** The written bytes, until the record is used again. */
+export const writtenIn = ({ memory, at }: ByteRecord): Buffer => memory.subarray(0, at)
 
-function makeRoom(writer: ByteWriter, count: number): void {
-  if (writer.at + count <= writer.memory.length) return
-  const longer = Buffer.allocUnsafeSlow(Math.max(2 * writer.memory.length, writer.at + count))
-  writer.memory.copy(longer, 0, 0, writer.at)
-  writer.memory = longer
-  writer.view = viewOf(longer)
+/** Returns where a value of this many bytes is, and moves behind it. Makes room while writing. */
+export function place(record: ByteRecord, count: number): number {
+  const from = record.at
+  record.at = from + count
+  if (record.at > record.memory.length) makeRoom(record, from)
+  return from
 }
 
-export function writeByte(writer: ByteWriter, value: number): void {
-  makeRoom(writer, 1)
-  writer.memory[writer.at++] = value
+function makeRoom(record: ByteRecord, used: number): void {
+  if (record.isReading) throw new RangeError('The bytes end within a value.')
+  const longer = Buffer.allocUnsafeSlow(Math.max(2 * record.memory.length, record.at))
+  record.memory.copy(longer, 0, 0, used)
+  record.memory = longer
+  record.view = viewOf(longer)
 }
 
-export function writeCount(writer: ByteWriter, value: number): void {
-  makeRoom(writer, 4)
-  writer.view.setUint32(writer.at, value, true)
-  writer.at += 4
+export function byteIn(record: ByteRecord, value: number): number {
+  const at = place(record, 1)
+  if (record.isReading) return record.view.getUint8(at)
+  record.view.setUint8(at, value)
+  return value
 }
 
-export function writeNumber(writer: ByteWriter, value: number): void {
-  makeRoom(writer, 8)
-  writer.view.setFloat64(writer.at, value, true)
-  writer.at += 8
+export function countIn(record: ByteRecord, value: number): number {
+  const at = place(record, 4)
+  if (record.isReading) return record.view.getUint32(at, true)
+  record.view.setUint32(at, value, true)
+  return value
+}
+
+export function numberIn(record: ByteRecord, value: number): number {
+  const at = place(record, 8)
+  if (record.isReading) return record.view.getFloat64(at, true)
+  record.view.setFloat64(at, value, true)
+  return value
 }
 
 /** A number that is not NaN, or null. */
-export const writeNullable = (writer: ByteWriter, value: number | null): void =>
-  writeNumber(writer, value ?? Number.NaN)
-
-/** An integer of 64 bits with its sign that is not 0, or null. */
-export function writeLong(writer: ByteWriter, value: bigint | null): void {
-  makeRoom(writer, 8)
-  writer.view.setBigInt64(writer.at, value ?? 0n, true)
-  writer.at += 8
+export function nullableIn(record: ByteRecord, value: number | null): number | null {
+  const number = numberIn(record, value ?? Number.NaN)
+  return Number.isNaN(number) ? null : number
 }
 
-/** The first `length` bytes. */
-export function writeBytes(writer: ByteWriter, bytes: Buffer, length = bytes.length): void {
-  writeCount(writer, length)
-  makeRoom(writer, length)
-  writer.at += bytes.copy(writer.memory, writer.at, 0, length)
+/** An integer of 64 bits with its sign that is not 0, or null. */
+export function longIn(record: ByteRecord, value: bigint | null): bigint | null {
+  const at = place(record, 8)
+  if (!record.isReading) {
+    record.view.setBigInt64(at, value ?? 0n, true)
+    return value
+  }
+  const read = record.view.getBigInt64(at, true)
+  return read === 0n ? null : read
+}
+
+export const flagIn = (record: ByteRecord, value: boolean): boolean => byteIn(record, value ? 1 : 0) === 1
+
+/** One of a few values, by its place among them. */
+export const choiceIn = <Choice>(record: ByteRecord, choices: readonly [Choice, ...Choice[]], value: Choice): Choice =>
+  choices[byteIn(record, choices.indexOf(value))] ?? choices[0]
+
+/** Bytes of any length. Reads a copy of them. */
+export function bytesIn(record: ByteRecord, bytes: Buffer): Buffer {
+  const length = countIn(record, record.isReading ? 0 : bytes.length)
+  const at = place(record, length)
+  if (record.isReading) return Buffer.from(record.memory.subarray(at, record.at))
+  bytes.copy(record.memory, at)
+  return bytes
 }
 
 const [noText, latin1Text, wideText] = [0, 1, 2]
 const shortText = 64
 
-export function writeText(writer: ByteWriter, text: string | null): void {
+export function textIn(record: ByteRecord, text: string | null): string | null {
+  if (record.isReading) return readText(record)
   const isNarrow = text === null || isLatin1(text)
-  writeByte(writer, text === null ? noText : isNarrow ? latin1Text : wideText)
-  if (text === null) return
-  writeCount(writer, text.length)
-  makeRoom(writer, 2 * text.length)
+  byteIn(record, text === null ? noText : isNarrow ? latin1Text : wideText)
+  if (text === null) return null
+  countIn(record, text.length)
+  const at = place(record, isNarrow ? text.length : 2 * text.length)
   if (isNarrow && text.length <= shortText) {
     // Faster than a call out of JavaScript.
-    for (let index = 0; index < text.length; index++) writer.memory[writer.at + index] = text.charCodeAt(index)
-    writer.at += text.length
-  } else writer.at += writer.memory.write(text, writer.at, isNarrow ? 'latin1' : 'utf16le')
+    for (let index = 0; index < text.length; index++) record.memory[at + index] = text.charCodeAt(index)
+  } else record.memory.write(text, at, isNarrow ? 'latin1' : 'utf16le')
+  return text
+}
+
+function readText(record: ByteRecord): string | null {
+  const tag = byteIn(record, noText)
+  if (tag === noText) return null
+  const length = countIn(record, 0)
+  const at = place(record, tag === wideText ? 2 * length : length)
+  return record.memory.toString(tag === wideText ? 'utf16le' : 'latin1', at, record.at)
 }
 
 function isLatin1(text: string): boolean {
@@ -86,53 +121,36 @@ function isLatin1(text: string): boolean {
   return true
 }
 
-export function readByte(reader: ByteReader): number {
-  const value = reader.view.getUint8(reader.at)
-  reader.at += 1
-  return value
+/** Stands for the value that is read, where a function takes its members. */
+export const unread = {} as never
+
+/** Describes a value of a record. Gets no value while it is read. */
+type Described<Value> = (record: ByteRecord, value?: Value) => Value
+
+/** Returns the same object after writing it, or a new one. */
+export function partIn<Part>(record: ByteRecord, part: Part, describe: Described<Part>): Part {
+  if (record.isReading) return describe(record)
+  describe(record, part)
+  return part
 }
 
-export function readCount(reader: ByteReader): number {
-  const value = reader.view.getUint32(reader.at, true)
-  reader.at += 4
-  return value
+/** The same for a list of any length. */
+export function listIn<Item>(record: ByteRecord, items: Item[], describe: Described<Item>): Item[] {
+  const count = countIn(record, record.isReading ? 0 : items.length)
+  if (!record.isReading) {
+    for (const item of items) describe(record, item)
+    return items
+  }
+  const read: Item[] = []
+  for (let left = count; left > 0; left--) read.push(describe(record))
+  return read
 }
 
-export function readNumber(reader: ByteReader): number {
-  const value = reader.view.getFloat64(reader.at, true)
-  reader.at += 8
-  return value
-}
-
-export function readNullable(reader: ByteReader): number | null {
-  const value = readNumber(reader)
-  return Number.isNaN(value) ? null : value
-}
-
-export function readLong(reader: ByteReader): bigint | null {
-  const value = reader.view.getBigInt64(reader.at, true)
-  reader.at += 8
-  return value === 0n ? null : value
-}
-
-/** A copy of the bytes. */
-export function readBytes(reader: ByteReader): Buffer {
-  const from = takeBytes(reader, readCount(reader))
-  return Buffer.from(reader.memory.subarray(from, reader.at))
-}
-
-export function readText(reader: ByteReader): string | null {
-  const tag = readByte(reader)
-  if (tag === noText) return null
-  const length = readCount(reader)
-  const from = takeBytes(reader, tag === wideText ? 2 * length : length)
-  return reader.memory.toString(tag === wideText ? 'utf16le' : 'latin1', from, reader.at)
-}
-
-/** Returns where the next bytes start, and moves behind them. */
-function takeBytes(reader: ByteReader, count: number): number {
-  const from = reader.at
-  reader.at += count
-  if (reader.at > reader.memory.length) throw new RangeError('The bytes end within a value.')
-  return from
+/** The same for an object that may be missing. */
+export function optionalIn<Part>(
+  record: ByteRecord,
+  part: Part | undefined,
+  describe: Described<Part>,
+): Part | undefined {
+  return flagIn(record, part !== undefined) ? partIn<Part>(record, part ?? unread, describe) : undefined
 }

@@ -1,4 +1,4 @@
-import { type ByteReader, type ByteWriter, readCount, writeBytes } from './byte-record.ts'
+import { type ByteRecord, countIn, place } from './byte-record.ts'
 
 /** Doubles that grow, in memory that is kept for the next use and copied as bytes. Plain records with functions, for hot paths. */
 export type NumberList = { length: number; numbers: Float64Array; bytes: Buffer }
@@ -51,16 +51,16 @@ export function copyNumbers(from: NumberList, to: NumberList): void {
   to.length = from.length
 }
 
-export function writeNumberList(to: ByteWriter, { bytes, length }: NumberList): void {
-  writeBytes(to, bytes, length * numberBytes)
-}
-
-/** Replaces the numbers of a list with those that `writeNumberList` wrote. */
-export function readNumberList(from: ByteReader, list: NumberList): void {
-  const bytes = readCount(from)
+/** Writes the numbers of a list, or replaces them with those that are read. */
+export function numbersIn(record: ByteRecord, list: NumberList): void {
+  const length = countIn(record, list.length * numberBytes) / numberBytes
+  const at = place(record, length * numberBytes)
+  if (!record.isReading) {
+    list.bytes.copy(record.memory, at, 0, record.at - at)
+    return
+  }
   list.length = 0
-  reserveNumbers(list, bytes / numberBytes)
-  list.length = bytes / numberBytes
-  from.memory.copy(list.bytes, 0, from.at, from.at + bytes)
-  from.at += bytes
+  reserveNumbers(list, length)
+  list.length = length
+  record.memory.copy(list.bytes, 0, at, record.at)
 }

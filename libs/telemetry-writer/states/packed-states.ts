@@ -1,25 +1,23 @@
 import {
-  type ByteReader,
-  type ByteWriter,
-  createByteWriter,
-  readByte,
-  readBytes,
-  readCount,
-  readerOf,
-  readLong,
-  readNullable,
-  readNumber,
-  readText,
-  writeByte,
-  writeBytes,
-  writeCount,
-  writeLong,
-  writeNullable,
-  writeNumber,
-  writeText,
+  type ByteRecord,
+  byteIn,
+  bytesIn,
+  choiceIn,
+  countIn,
+  createByteRecord,
+  flagIn,
+  listIn,
+  longIn,
+  nullableIn,
+  numberIn,
+  optionalIn,
+  partIn,
+  recordOf,
+  textIn,
+  unread,
   writtenIn,
 } from '#core/byte-record'
-import { readNumberList, writeNumberList } from '#core/number-list'
+import { numbersIn } from '#core/number-list'
 import type { Extent } from '#telemetry/geo/extent'
 import { type DeviceAlignment, openDwellRows } from '#telemetry/position/device-alignment'
 import { type Dwell, deviceClasses } from '#telemetry/position/dwell'
@@ -36,13 +34,15 @@ import {
   own,
   settleDueMs,
 } from '#telemetry-writer/tracks/device-track'
+import type { ReportInterval } from '#telemetry-writer/tracks/report-interval'
 import type { Owners } from '#telemetry-writer/tracks/track-owners'
 import type { DeviceState } from './device-state.ts'
 import type { SeenTimes } from './seen-samples.ts'
 
 /*
- * The state of a device between two reports, as bytes: the same order of values when it is packed and unpacked. A change of the
- * order or of a value needs a new `stateVersion`, because files of states remain after an update of the program.
+ * The state of a device between two reports, as bytes. Each function describes a part of it for both directions: it packs the part, or
+ * replaces it with what it unpacks. A change of the order or of a value needs a new `stateVersion`, because files of states remain
+ * after an update of the program.
  */
 
 /** The state of a device between two reports. */
@@ -53,332 +53,196 @@ type PackedState = {
   settleDueMs: number
 }
 
-const writer = createByteWriter(64 * 1024)
+const packed = createByteRecord(64 * 1024)
 
 /** Packs a state. Undefined if the device has work that must stay in memory. */
-export function packState({ position, seen, track, newestSystemMs, usedAtMs }: DeviceState): PackedState | undefined {
+export function packState(state: DeviceState): PackedState | undefined {
+  const { track, usedAtMs } = state
   if (!isIdle(track)) return undefined
   forgetSettledPast(track)
-  writer.at = 0
-  writeNumber(writer, position)
-  writeNumber(writer, newestSystemMs)
-  writeNumber(writer, usedAtMs)
-  for (const kind of kinds) writeSeen(writer, seen[kind])
-  writeTrack(writer, track)
-  writeAlignment(writer, track.alignment)
-  return { bytes: writtenIn(writer), settleDueMs: settleDueMs(track, usedAtMs) }
+  packed.at = 0
+  stateIn(packed, state)
+  return { bytes: writtenIn(packed), settleDueMs: settleDueMs(track, usedAtMs) }
 }
 
 /** Makes a state that continues where these bytes were packed. Throws a RangeError if they are incomplete. */
-export function unpackState(bytes: Buffer, state: DeviceState): void {
-  const reader = readerOf(bytes)
-  state.position = readNumber(reader)
-  state.newestSystemMs = readNumber(reader)
-  state.usedAtMs = readNumber(reader)
-  for (const kind of kinds) readSeen(reader, state.seen[kind])
-  readTrack(reader, own(state.track))
+export const unpackState = (bytes: Buffer, state: DeviceState): void => stateIn(recordOf(bytes), state)
+
+function stateIn(record: ByteRecord, state: DeviceState): void {
+  state.position = numberIn(record, state.position)
+  state.newestSystemMs = numberIn(record, state.newestSystemMs)
+  state.usedAtMs = numberIn(record, state.usedAtMs)
+  for (const kind of kinds) seenIn(record, state.seen[kind])
+  trackIn(record, own(state.track))
+  alignmentIn(record, state.track.alignment)
 }
 
-function writeSeen(to: ByteWriter, { floorMs, newestMs, generation, sources, current, previous }: SeenTimes): void {
-  writeNumber(to, floorMs)
-  writeNumber(to, newestMs)
-  writeNumber(to, generation)
-  writeCount(to, sources.length)
-  for (const source of sources) writeText(to, source)
-  writeNumberList(to, current)
-  writeNumberList(to, previous)
-}
-
-function readSeen(from: ByteReader, seen: SeenTimes): void {
-  seen.floorMs = readNumber(from)
-  seen.newestMs = readNumber(from)
-  seen.generation = readNumber(from)
-  seen.sources.length = readCount(from)
-  for (let index = 0; index < seen.sources.length; index++) seen.sources[index] = readText(from) ?? ''
-  readNumberList(from, seen.current)
-  readNumberList(from, seen.previous)
+function seenIn(record: ByteRecord, seen: SeenTimes): void {
+  seen.floorMs = numberIn(record, seen.floorMs)
+  seen.newestMs = numberIn(record, seen.newestMs)
+  seen.generation = numberIn(record, seen.generation)
+  seen.sources = listIn(record, seen.sources, sourceIn)
+  numbersIn(record, seen.current)
+  numbersIn(record, seen.previous)
   // It is made again when it is needed.
-  seen.lookup = undefined
+  if (record.isReading) seen.lookup = undefined
 }
 
-function readList<Item>(from: ByteReader, read: (from: ByteReader) => Item): Item[] {
-  const items: Item[] = []
-  for (let left = readCount(from); left > 0; left--) items.push(read(from))
-  return items
+const sourceIn = (record: ByteRecord, source = ''): string => textIn(record, source) ?? ''
+
+function trackIn(record: ByteRecord, track: MutableTrack): void {
+  track.deviceClass = choiceIn(record, deviceClasses, track.deviceClass)
+  track.realignFailures = numberIn(record, track.realignFailures)
+  track.revision = numberIn(record, track.revision)
+  track.settledAtMs = numberIn(record, track.settledAtMs)
+  track.interval = partIn(record, track.interval, intervalIn)
+  track.past = optionalIn(record, track.past, positionIn)
+  track.written = optionalIn(record, track.written, writtenDwellIn)
+  track.unwritten = optionalIn(record, track.unwritten, rangeIn)
+  track.owners = partIn(record, track.owners, ownersIn)
+  track.services = listIn(record, track.services, serviceIn)
 }
 
-function writeList<Item>(to: ByteWriter, items: readonly Item[], write: (to: ByteWriter, item: Item) => void): void {
-  writeCount(to, items.length)
-  for (const item of items) write(to, item)
-}
+const intervalIn = (record: ByteRecord, interval: ReportInterval = unread): ReportInterval => ({
+  receivedAtMs: numberIn(record, interval.receivedAtMs),
+  everyMs: numberIn(record, interval.everyMs),
+})
 
-/** A value that may be missing. */
-function writeOptional<Value>(to: ByteWriter, value: Value | undefined, write: (to: ByteWriter, value: Value) => void) {
-  writeByte(to, value === undefined ? 0 : 1)
-  if (value !== undefined) write(to, value)
-}
+const positionIn = (record: ByteRecord, position: NonNullable<DeviceTrack['past']> = unread) => ({
+  tsMs: numberIn(record, position.tsMs),
+  lat: numberIn(record, position.lat),
+  lon: numberIn(record, position.lon),
+})
 
-const readOptional = <Value>(from: ByteReader, read: (from: ByteReader) => Value): Value | undefined =>
-  readByte(from) === 0 ? undefined : read(from)
+const writtenDwellIn = (record: ByteRecord, written: NonNullable<DeviceTrack['written']> = unread) => ({
+  arrivedAtMs: numberIn(record, written.arrivedAtMs),
+  lastInsideAtMs: numberIn(record, written.lastInsideAtMs),
+  gap: flagIn(record, written.gap),
+})
 
-const writeFlag = (to: ByteWriter, value: boolean): void => writeByte(to, value ? 1 : 0)
-const readFlag = (from: ByteReader): boolean => readByte(from) === 1
+const rangeIn = (record: ByteRecord, range: NonNullable<DeviceTrack['unwritten']> = unread) => ({
+  fromMs: numberIn(record, range.fromMs),
+  toMs: numberIn(record, range.toMs),
+})
 
-function writeTrack(to: ByteWriter, track: DeviceTrack): void {
-  writeByte(to, deviceClasses.indexOf(track.deviceClass))
-  for (const value of [track.realignFailures, track.revision, track.settledAtMs]) writeNumber(to, value)
-  writeNumber(to, track.interval.receivedAtMs)
-  writeNumber(to, track.interval.everyMs)
-  writeOptional(to, track.past, (_, { tsMs, lat, lon }) => {
-    for (const value of [tsMs, lat, lon]) writeNumber(to, value)
-  })
-  writeOptional(to, track.written, (_, { arrivedAtMs, lastInsideAtMs, gap }) => {
-    writeNumber(to, arrivedAtMs)
-    writeNumber(to, lastInsideAtMs)
-    writeFlag(to, gap)
-  })
-  writeOptional(to, track.unwritten, (_, { fromMs, toMs }) => {
-    writeNumber(to, fromMs)
-    writeNumber(to, toMs)
-  })
-  writeOptional(to, track.owners.present, writeOwner)
-  writeOptional(to, track.owners.previous, writeOwner)
-  writeList(to, track.services, writeService)
-}
+const ownersIn = (record: ByteRecord, owners: Owners = unread): Owners => ({
+  present: optionalIn(record, owners.present, ownerIn),
+  previous: optionalIn(record, owners.previous, ownerIn),
+})
 
-function readTrack(from: ByteReader, track: MutableTrack): void {
-  track.deviceClass = deviceClasses[readByte(from)] ?? 'vehicle'
-  track.realignFailures = readNumber(from)
-  track.revision = readNumber(from)
-  track.settledAtMs = readNumber(from)
-  track.interval = { receivedAtMs: readNumber(from), everyMs: readNumber(from) }
-  track.past = readOptional(from, () => ({ tsMs: readNumber(from), lat: readNumber(from), lon: readNumber(from) }))
-  track.written = readOptional(from, () => ({
-    arrivedAtMs: readNumber(from),
-    lastInsideAtMs: readNumber(from),
-    gap: readFlag(from),
-  }))
-  track.unwritten = readOptional(from, () => ({ fromMs: readNumber(from), toMs: readNumber(from) }))
-  track.owners = { present: readOptional(from, readOwner), previous: readOptional(from, readOwner) }
-  track.services = readList(from, readService)
-  readAlignment(from, track.alignment)
-}
+const ownerIn = (record: ByteRecord, owner: NonNullable<Owners['present']> = unread) => ({
+  organizationId: textIn(record, owner.organizationId) ?? '',
+  receivedAtMs: numberIn(record, owner.receivedAtMs),
+  newestFixMs: numberIn(record, owner.newestFixMs),
+})
 
-function writeOwner(to: ByteWriter, owner: NonNullable<Owners['present']>): void {
-  writeText(to, owner.organizationId)
-  writeNumber(to, owner.receivedAtMs)
-  writeNumber(to, owner.newestFixMs)
-}
-
-const readOwner = (from: ByteReader): NonNullable<Owners['present']> => ({
-  organizationId: readText(from) ?? '',
-  receivedAtMs: readNumber(from),
-  newestFixMs: readNumber(from),
+const serviceIn = (record: ByteRecord, service: ModemService = unread): ModemService => ({
+  modem: textIn(record, service.modem),
+  served: servedIn(record, service.served),
+  sims: listIn(record, service.sims, simIn),
+  lostMs: numberIn(record, service.lostMs),
 })
 
 const [isUnknown, isNever, isServed] = [0, 1, 2]
 
-function writeService(to: ByteWriter, { modem, served, sims, lostMs }: ModemService): void {
-  writeText(to, modem)
-  writeByte(to, served ? isServed : served === null ? isNever : isUnknown)
-  if (served) {
-    writeNumber(to, served.tsMs)
-    writeText(to, served.plmn)
-  }
-  writeList(to, sims, writeSim)
-  writeNumber(to, lostMs)
+function servedIn(record: ByteRecord, served: ModemService['served']): ModemService['served'] {
+  const tag = byteIn(record, served ? isServed : served === null ? isNever : isUnknown)
+  if (tag !== isServed) return tag === isNever ? null : undefined
+  const { tsMs, plmn } = served ?? unread
+  return { tsMs: numberIn(record, tsMs), plmn: textIn(record, plmn) ?? '' }
 }
 
-function readService(from: ByteReader): ModemService {
-  const modem = readText(from)
-  const tag = readByte(from)
-  const known = tag === isNever ? null : undefined
-  const served = tag === isServed ? { tsMs: readNumber(from), plmn: readText(from) ?? '' } : known
-  return { modem, served, sims: readList(from, readSim), lostMs: readNumber(from) }
-}
-
-function writeSim(to: ByteWriter, { fromMs, iccid, simSlot }: SimUse): void {
-  writeNumber(to, fromMs)
-  writeText(to, iccid)
-  writeNullable(to, simSlot)
-}
-
-const readSim = (from: ByteReader): SimUse => ({
-  fromMs: readNumber(from),
-  iccid: readText(from),
-  simSlot: readNullable(from),
+const simIn = (record: ByteRecord, sim: SimUse = unread): SimUse => ({
+  fromMs: numberIn(record, sim.fromMs),
+  iccid: textIn(record, sim.iccid),
+  simSlot: nullableIn(record, sim.simSlot),
 })
 
-function writeAlignment(to: ByteWriter, alignment: DeviceAlignment<RadioRow>): void {
-  writeNumber(to, alignment.newestReportMs)
-  writeNumber(to, alignment.knownFromMs)
-  writeNumber(to, alignment.droppedUntilMs)
-  writeNullable(to, alignment.staleFromMs)
-  writeByte(to, openDwellRows.indexOf(alignment.openDwellRows))
-  writeNumberList(to, alignment.fixes)
-  writeDwellState(to, alignment.dwell)
-  writeList(to, alignment.closedDwells, writeDwell)
-  writeRows(to, alignment.trailing)
-}
-
-function readAlignment(from: ByteReader, alignment: DeviceAlignment<RadioRow>): void {
-  alignment.newestReportMs = readNumber(from)
-  alignment.knownFromMs = readNumber(from)
-  alignment.droppedUntilMs = readNumber(from)
-  alignment.staleFromMs = readNullable(from)
-  alignment.openDwellRows = openDwellRows[readByte(from)] ?? 'none'
-  readNumberList(from, alignment.fixes)
-  readDwellState(from, alignment.dwell)
-  alignment.closedDwells = readList(from, readDwell)
-  alignment.trailing = readRows(from)
+function alignmentIn(record: ByteRecord, alignment: DeviceAlignment<RadioRow>): void {
+  alignment.newestReportMs = numberIn(record, alignment.newestReportMs)
+  alignment.knownFromMs = numberIn(record, alignment.knownFromMs)
+  alignment.droppedUntilMs = numberIn(record, alignment.droppedUntilMs)
+  alignment.staleFromMs = nullableIn(record, alignment.staleFromMs)
+  alignment.openDwellRows = choiceIn(record, openDwellRows, alignment.openDwellRows)
+  numbersIn(record, alignment.fixes)
+  dwellStateIn(record, alignment.dwell)
+  alignment.closedDwells = listIn(record, alignment.closedDwells, dwellIn)
+  alignment.trailing = rowsIn(record, alignment.trailing)
 }
 
 /** An open dwell has no pending fixes, and a closed one no summary. */
-function writeDwellState(to: ByteWriter, dwell: DwellState): void {
-  writeCount(to, dwell.pendingFrom)
-  writeFlag(to, dwell.isOpen)
+function dwellStateIn(record: ByteRecord, dwell: DwellState): void {
+  dwell.pendingFrom = countIn(record, dwell.pendingFrom)
+  dwell.isOpen = flagIn(record, dwell.isOpen)
   if (!dwell.isOpen) return
-  writeNumber(to, dwell.arrivedAtMs)
-  writeNumber(to, dwell.anchorLat)
-  writeNumber(to, dwell.anchorLon)
-  writeNumber(to, dwell.accuracyM)
-  writeFlag(to, dwell.gap)
-  writeExtent(to, dwell.extent)
+  dwell.arrivedAtMs = numberIn(record, dwell.arrivedAtMs)
+  dwell.anchorLat = numberIn(record, dwell.anchorLat)
+  dwell.anchorLon = numberIn(record, dwell.anchorLon)
+  dwell.accuracyM = numberIn(record, dwell.accuracyM)
+  dwell.gap = flagIn(record, dwell.gap)
+  extentIn(record, dwell.extent)
 }
 
-function readDwellState(from: ByteReader, dwell: DwellState): void {
-  dwell.pendingFrom = readCount(from)
-  dwell.isOpen = readFlag(from)
-  if (!dwell.isOpen) return
-  dwell.arrivedAtMs = readNumber(from)
-  dwell.anchorLat = readNumber(from)
-  dwell.anchorLon = readNumber(from)
-  dwell.accuracyM = readNumber(from)
-  dwell.gap = readFlag(from)
-  readExtent(from, dwell.extent)
+function extentIn(record: ByteRecord, extent: Extent): void {
+  extent.originLat = numberIn(record, extent.originLat)
+  extent.originLon = numberIn(record, extent.originLon)
+  extent.count = numberIn(record, extent.count)
+  extent.latOffsetSum = numberIn(record, extent.latOffsetSum)
+  extent.lonOffsetSum = numberIn(record, extent.lonOffsetSum)
+  numbersIn(record, extent.hull)
+  numbersIn(record, extent.recent)
 }
 
-function writeExtent(to: ByteWriter, extent: Extent): void {
-  writeNumber(to, extent.originLat)
-  writeNumber(to, extent.originLon)
-  writeNumber(to, extent.count)
-  writeNumber(to, extent.latOffsetSum)
-  writeNumber(to, extent.lonOffsetSum)
-  writeNumberList(to, extent.hull)
-  writeNumberList(to, extent.recent)
-}
-
-function readExtent(from: ByteReader, extent: Extent): void {
-  extent.originLat = readNumber(from)
-  extent.originLon = readNumber(from)
-  extent.count = readNumber(from)
-  extent.latOffsetSum = readNumber(from)
-  extent.lonOffsetSum = readNumber(from)
-  readNumberList(from, extent.hull)
-  readNumberList(from, extent.recent)
-}
-
-function writeDwell(to: ByteWriter, dwell: Dwell): void {
-  writeNumber(to, dwell.arrivedAtMs)
-  writeNullable(to, dwell.departedAtMs)
-  writeNullable(to, dwell.firstOutsideAtMs)
-  writeNumber(to, dwell.lastInsideAtMs)
-  writeNumber(to, dwell.anchorLat)
-  writeNumber(to, dwell.anchorLon)
-  writeNumber(to, dwell.lat)
-  writeNumber(to, dwell.lon)
-  writeNumber(to, dwell.radiusM)
-  writeNumber(to, dwell.fixCount)
-  writeNumber(to, dwell.accuracyM)
-  writeFlag(to, dwell.gap)
-}
-
-const readDwell = (from: ByteReader): Dwell => ({
-  arrivedAtMs: readNumber(from),
-  departedAtMs: readNullable(from),
-  firstOutsideAtMs: readNullable(from),
-  lastInsideAtMs: readNumber(from),
-  anchorLat: readNumber(from),
-  anchorLon: readNumber(from),
-  lat: readNumber(from),
-  lon: readNumber(from),
-  radiusM: readNumber(from),
-  fixCount: readNumber(from),
-  accuracyM: readNumber(from),
-  gap: readFlag(from),
+const dwellIn = (record: ByteRecord, dwell: Dwell = unread): Dwell => ({
+  arrivedAtMs: numberIn(record, dwell.arrivedAtMs),
+  departedAtMs: nullableIn(record, dwell.departedAtMs),
+  firstOutsideAtMs: nullableIn(record, dwell.firstOutsideAtMs),
+  lastInsideAtMs: numberIn(record, dwell.lastInsideAtMs),
+  anchorLat: numberIn(record, dwell.anchorLat),
+  anchorLon: numberIn(record, dwell.anchorLon),
+  lat: numberIn(record, dwell.lat),
+  lon: numberIn(record, dwell.lon),
+  radiusM: numberIn(record, dwell.radiusM),
+  fixCount: numberIn(record, dwell.fixCount),
+  accuracyM: numberIn(record, dwell.accuracyM),
+  gap: flagIn(record, dwell.gap),
 })
 
 /** Rows of one organization usually: it is written once for all that follow each other. */
-function writeRows(to: ByteWriter, rows: readonly RadioRow[]): void {
+function rowsIn(record: ByteRecord, rows: RadioRow[]): RadioRow[] {
   let organizationId = ''
-  writeCount(to, rows.length)
-  for (const row of rows) {
-    writeText(to, row.organizationId === organizationId ? null : row.organizationId)
-    organizationId = row.organizationId
-    for (const text of [row.modem, row.rat, row.plmn, row.simPlmn, row.lostPlmn]) writeText(to, text)
-    writeNumber(to, row.tsMs)
-    writeNumber(to, row.receivedAtMs)
-    for (const value of [row.lat, row.lon, row.accuracyM, row.fixAgeMs]) writeNullable(to, value)
-    writeByte(to, alignments.indexOf(row.alignment))
-    for (const value of [row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs]) writeNullable(to, value)
-    writeLong(to, row.h3Res10)
-    writeLong(to, row.h3Res5)
-    writeCount(to, row.symbolBytes)
-    writeBytes(to, row.rest)
-  }
+  return listIn(record, rows, (_, row: RadioRow = unread) => {
+    organizationId = textIn(record, row.organizationId === organizationId ? null : row.organizationId) ?? organizationId
+    return rowIn(record, row, organizationId)
+  })
 }
 
-function readRows(from: ByteReader): RadioRow[] {
-  let organizationId = ''
-  return readList(from, () => {
-    organizationId = readText(from) ?? organizationId
-    const [modem, rat, plmn, simPlmn, lostPlmn] = [
-      readText(from),
-      readText(from),
-      readText(from),
-      readText(from),
-      readText(from),
-    ]
-    const [tsMs, receivedAtMs] = [readNumber(from), readNumber(from)]
-    const [lat, lon, accuracyM, fixAgeMs] = [
-      readNullable(from),
-      readNullable(from),
-      readNullable(from),
-      readNullable(from),
-    ]
-    const alignment = alignments[readByte(from)] ?? 'none'
-    const [alignedLat, alignedLon, alignErrorM, alignedFixAgeMs] = [
-      readNullable(from),
-      readNullable(from),
-      readNullable(from),
-      readNullable(from),
-    ]
-    const [h3Res10, h3Res5] = [readLong(from), readLong(from)]
-    const symbolBytes = readCount(from)
-    const rest = readBytes(from)
-    return {
-      tsMs,
-      modem,
-      rat: rat as RadioRow['rat'],
-      plmn,
-      simPlmn,
-      lostPlmn,
-      lat,
-      lon,
-      accuracyM,
-      fixAgeMs,
-      alignment,
-      alignedLat,
-      alignedLon,
-      alignErrorM,
-      alignedFixAgeMs,
-      h3Res10,
-      h3Res5,
-      organizationId,
-      receivedAtMs,
-      rest,
-      symbolBytes,
-      restBytes: rest.length,
-    }
-  })
+/** The members in the order of `radioRow`, so that all rows have one shape. */
+function rowIn(record: ByteRecord, row: RadioRow, organizationId: string): RadioRow {
+  const same = {
+    organizationId,
+    modem: textIn(record, row.modem),
+    rat: textIn(record, row.rat) as RadioRow['rat'],
+    plmn: textIn(record, row.plmn),
+    simPlmn: textIn(record, row.simPlmn),
+    lostPlmn: textIn(record, row.lostPlmn),
+    tsMs: numberIn(record, row.tsMs),
+    receivedAtMs: numberIn(record, row.receivedAtMs),
+    lat: nullableIn(record, row.lat),
+    lon: nullableIn(record, row.lon),
+    accuracyM: nullableIn(record, row.accuracyM),
+    fixAgeMs: nullableIn(record, row.fixAgeMs),
+    alignment: choiceIn(record, alignments, row.alignment),
+    alignedLat: nullableIn(record, row.alignedLat),
+    alignedLon: nullableIn(record, row.alignedLon),
+    alignErrorM: nullableIn(record, row.alignErrorM),
+    alignedFixAgeMs: nullableIn(record, row.alignedFixAgeMs),
+    h3Res10: longIn(record, row.h3Res10),
+    h3Res5: longIn(record, row.h3Res5),
+    symbolBytes: countIn(record, row.symbolBytes),
+    rest: bytesIn(record, row.rest),
+    restBytes: 0,
+  }
+  same.restBytes = same.rest.length
+  return same
 }

@@ -1,4 +1,15 @@
 import { crc32c } from '@node-rs/crc32'
+import {
+  type ByteRecord,
+  byteIn,
+  bytesIn,
+  createByteRecord,
+  numberIn,
+  place,
+  recordOf,
+  unread,
+  writtenIn,
+} from '#core/byte-record'
 import type { LogPosition } from '#telemetry-log/log'
 import { stateVersion } from './device-state.ts'
 
@@ -11,7 +22,7 @@ export type KeptState = {
   usedAtMs: number
   /** When the state has something to settle if no report arrives before. */
   settleDueMs: number
-  packed: Uint8Array
+  packed: Buffer
 }
 
 /** A change of the kept states. */
@@ -37,50 +48,45 @@ const [putKind, removeKind] = [1, 2]
 const firstBytes = 64 * 1024
 
 export function createStateBlock(): StateBlock {
-  let bytes = Buffer.allocUnsafeSlow(firstBytes)
-  let end = headBytes
-
-  const reserve = (count: number): void => {
-    if (end + count <= bytes.length) return
-    const longer = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, end + count))
-    bytes.copy(longer, 0, 0, end)
-    bytes = longer
-  }
-  const addHead = (kind: number, deviceId: string): void => {
-    bytes[end++] = kind
-    bytes[end++] = deviceId.length
-    end += bytes.write(deviceId, end, 'latin1')
-  }
-  const addPut = ({ deviceId, position, usedAtMs, settleDueMs, packed }: KeptState): void => {
-    reserve(2 + deviceId.length + 28 + packed.length)
-    addHead(putKind, deviceId)
-    for (const value of [position, usedAtMs, settleDueMs]) end = bytes.writeDoubleLE(value, end)
-    end = bytes.writeUInt32LE(packed.length, end)
-    bytes.set(packed, end)
-    end += packed.length
-  }
-
+  const record = createByteRecord(firstBytes)
+  record.at = headBytes
   return {
-    add(change) {
-      if (change.kind === 'put') addPut(change.state)
-      else {
-        reserve(2 + change.deviceId.length)
-        addHead(removeKind, change.deviceId)
-      }
-    },
-    bytes: () => end - headBytes,
+    add: (change) => void changeIn(record, change),
+    bytes: () => record.at - headBytes,
     take(number) {
-      const block = bytes.subarray(0, end)
+      const block = writtenIn(record)
       block.writeUInt32LE(magic, 0)
-      block.writeUInt32LE(end - headBytes, 8)
+      block.writeUInt32LE(block.length - headBytes, 8)
       block.writeUInt32LE(number, 12)
       block.writeUInt32LE(stateVersion, 16)
       block.writeUInt32LE(crc32c(block.subarray(8)), 4)
-      end = headBytes
+      record.at = headBytes
       return block
     },
   }
 }
+
+function changeIn(record: ByteRecord, change: StateChange = unread): StateChange {
+  const kind = byteIn(record, change.kind === 'put' ? putKind : removeKind)
+  if (kind === putKind) return { kind: 'put', state: stateIn(record, change.kind === 'put' ? change.state : unread) }
+  return { kind: 'remove', deviceId: deviceIdIn(record, change.kind === 'remove' ? change.deviceId : unread) }
+}
+
+function deviceIdIn(record: ByteRecord, deviceId: string): string {
+  const length = byteIn(record, record.isReading ? 0 : deviceId.length)
+  const at = place(record, length)
+  if (record.isReading) return record.memory.toString('latin1', at, record.at)
+  record.memory.write(deviceId, at, 'latin1')
+  return deviceId
+}
+
+const stateIn = (record: ByteRecord, state: KeptState): KeptState => ({
+  deviceId: deviceIdIn(record, state.deviceId),
+  position: numberIn(record, state.position),
+  usedAtMs: numberIn(record, state.usedAtMs),
+  settleDueMs: numberIn(record, state.settleDueMs),
+  packed: bytesIn(record, state.packed),
+})
 
 /**
  * Calls `visit` with the changes of each block, as long as blocks are complete and in order. `read` returns bytes of the file, or
@@ -98,34 +104,7 @@ export function readStateBlocks(
     const changes = read(bytes + headBytes, length)
     const isComplete = changes.length === length && crc32c(changes, crc32c(head.subarray(8))) === head.readUInt32LE(4)
     if (!isComplete) return { bytes, blocks }
-    readChanges(changes, visit)
+    for (const record = recordOf(changes); record.at < length; ) visit(changeIn(record))
     bytes += headBytes + length
-  }
-}
-
-function readChanges(bytes: Buffer, visit: (change: StateChange) => void): void {
-  let at = 0
-  const readDeviceId = (): string => {
-    const length = bytes[at++] ?? 0
-    at += length
-    return bytes.toString('latin1', at - length, at)
-  }
-  const readDouble = (): number => {
-    at += 8
-    return bytes.readDoubleLE(at - 8)
-  }
-  const readBytes = (): Buffer => {
-    const from = at + 4
-    at = from + bytes.readUInt32LE(at)
-    return bytes.subarray(from, at)
-  }
-  while (at < bytes.length) {
-    const kind = bytes[at++]
-    if (kind === removeKind) visit({ kind: 'remove', deviceId: readDeviceId() })
-    else {
-      const deviceId = readDeviceId()
-      const [position, usedAtMs, settleDueMs] = [readDouble(), readDouble(), readDouble()]
-      visit({ kind: 'put', state: { deviceId, position, usedAtMs, settleDueMs, packed: readBytes() } })
-    }
   }
 }

@@ -37,12 +37,7 @@ function reopen(folder: string, reference: StatesReference | undefined) {
 }
 
 const describe = ({ state }: Extract<StateChange, { kind: 'put' }>): string =>
-  JSON.stringify([
-    state.position,
-    state.usedAtMs,
-    state.settleDueMs === Infinity,
-    Buffer.from(state.packed).toString('hex'),
-  ])
+  JSON.stringify([state.position, state.usedAtMs, state.settleDueMs === Infinity, state.packed.toString('hex')])
 
 const device = fc.integer({ min: 0, max: 9 }).map((number) => `device-${number}`)
 const put = fc
@@ -51,7 +46,7 @@ const put = fc
     position: fc.nat(),
     usedAtMs: fc.integer({ min: 0, max: 2 ** 42 }),
     settleDueMs: fc.constantFrom(Infinity, 0),
-    packed: fc.uint8Array({ maxLength: 100 }),
+    packed: fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
   })
   .map((state): StateChange => ({ kind: 'put', state }))
 const removal = device.map((deviceId): StateChange => ({ kind: 'remove', deviceId }))
