@@ -29,6 +29,7 @@ import type { RadioRow } from '#telemetry/rows/radio-row'
 import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
+import { noteLateData, type Rebuilding, rebuildingFrom, withoutPlaced } from './rebuilding.ts'
 import { noReports, quietAfterMs, type ReportInterval, withReport } from './report-interval.ts'
 import { noOwners, type Owners, ownerAt, withFixes } from './track-owners.ts'
 import type { StoredWithin } from './within-dwell.ts'
@@ -67,17 +68,6 @@ export type DeviceTrack = {
 export type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
   rebuilding: Rebuilding | undefined
   services: ModemService[]
-}
-
-type Rebuilding = {
-  /** The first time that the new alignment covers. */
-  fromMs: number
-  /** The newest fix that the new alignment has read. */
-  scannedToMs: number
-  /** The newest row that the new alignment has placed. */
-  placedToMs: number
-  /** The oldest fix that arrived for a time that was already scanned. */
-  lateFromMs: number
 }
 
 export type TrackStep = {
@@ -137,10 +127,10 @@ export function advanceTrack(
   // A row without a position counts nowhere.
   if (hasFixes(state))
     for (const range of [...uncertain, ...renewLostOperators(state.services, moved)]) markDirty(state, range)
-  const rows = state.rebuilding ? withoutPlaced(moved, samples, state.rebuilding) : moved
+  const rows = state.rebuilding ? withoutPlaced(state.rebuilding, moved, samples) : moved
   state.revision += 1
-  if (state.rebuilding) markLateData(state, state.rebuilding, { reports, samples, dirty })
-  else for (const range of dirty) markDirty(state, range)
+  const again = state.rebuilding ? noteLateData(state.rebuilding, { reports, samples, dirty }) : dirty
+  for (const range of again) markDirty(state, range)
   state.owners = withFixes(state.owners, origin, reports)
   state.interval = withReport(state.interval, origin.receivedAtMs)
   const changed = [...closed]
@@ -335,7 +325,7 @@ export function failRealignment(track: DeviceTrack, maxFailures: number, nowMs: 
 
 /** Starts to replace the alignment from `fromMs` on. From now on, late data is only marked dirty where it was scanned. */
 export function startRebuild(track: DeviceTrack, fromMs: number): void {
-  own(track).rebuilding = { fromMs, scannedToMs: fromMs - 1, placedToMs: fromMs - 1, lateFromMs: Infinity }
+  own(track).rebuilding = rebuildingFrom(fromMs)
 }
 
 /** Records how far a rebuild has come. */
@@ -365,34 +355,4 @@ function affects(first: DistinctFix, past: Position, policy: DwellPolicy): boole
   const apartMs = first.timeMs - past.tsMs
   const isOnPath = apartMs <= maxInterpolation.ms && distanceM(past, first) <= maxInterpolation.metres
   return isOnPath || apartMs <= maxDirectionAgeMs || !isFreshStart(past, first, policy)
-}
-
-/**
- * Marks late data during a rebuild. The old alignment finds everything dirty, but only times that were already scanned
- * or placed need another realignment: the rebuild reads the rest from storage.
- */
-function markLateData(
-  state: MutableTrack,
-  rebuilding: Rebuilding,
-  step: { reports: readonly FixReport[]; samples: readonly { tsMs: number }[]; dirty: readonly TimeRange[] },
-): void {
-  for (const { tsMs, fixTs } of step.reports) {
-    if (tsMs > rebuilding.scannedToMs) continue
-    const fromMs = Math.min(fixTs ?? tsMs, tsMs)
-    rebuilding.lateFromMs = Math.min(rebuilding.lateFromMs, fromMs)
-    markDirty(state, { fromMs, toMs: tsMs })
-  }
-  for (const { tsMs } of step.samples)
-    if (tsMs >= rebuilding.fromMs && tsMs <= rebuilding.placedToMs) markDirty(state, { fromMs: tsMs, toMs: tsMs })
-  for (const range of step.dirty) if (range.toMs < rebuilding.fromMs) markDirty(state, range)
-}
-
-/** The old alignment lacks late fixes, so it must not move rows that the rebuild has placed. */
-function withoutPlaced(
-  moved: readonly RadioRow[],
-  samples: readonly RadioRow[],
-  { fromMs, placedToMs }: Readonly<Rebuilding>,
-): RadioRow[] {
-  const fresh = new Set(samples.map(({ tsMs }) => tsMs))
-  return moved.filter(({ tsMs }) => tsMs < fromMs || tsMs > placedToMs || fresh.has(tsMs))
 }
