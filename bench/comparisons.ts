@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { performance } from 'node:perf_hooks'
 import { compareRadios } from '#fleet-map/radio-health/compare'
 import { adviseSims } from '#fleet-map/sim-advice/advise'
 import { radioVoters } from '#questdb/votes/radio-cells'
@@ -45,6 +45,7 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
   const votes = { organizationId: fleet.organizationId, fromMs: toMs - (days + 1) * 24 * hourMs, toMs }
   const radios = fleet.deviceIds.map((id) => ({ id, model: 'RX400', ownedFromMs: null }))
   const ids = new Set(fleet.deviceIds)
+  const before = process.memoryUsage.rss()
   const [counted, compared, advised]: [Cost[], Cost[], Cost[]] = [[], [], []]
   for (let round = 0; round < rounds; round++) {
     counted.push(await costOf(() => radioVoters(questdb, votes)))
@@ -57,14 +58,9 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
   const figure = (name: string, costs: readonly Cost[]): Figure => {
     const seconds = median(costs.map((cost) => cost.seconds))
     const cpuSeconds = median(costs.map((cost) => cost.cpuSeconds))
-    const [beforeMb, memoryMb, blockedMs] = [
-      costs[0]?.beforeMb ?? 0,
-      Math.max(...costs.map((cost) => cost.memoryMb)),
-      Math.max(...costs.map((cost) => cost.blockedMs)),
-    ]
     return {
       name: `${of}: ${name}`,
-      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker; at most ${memoryMb.toFixed(0)} MB, with ${beforeMb.toFixed(0)} MB before; blocked for at most ${blockedMs.toFixed(0)} ms`,
+      value: `${seconds.toFixed(1)} s, of these ${cpuSeconds.toFixed(1)} s CPU of the worker`,
       ratio: `${(seconds / floor).toFixed(1)} of the count`,
     }
   }
@@ -72,37 +68,18 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
     { name: `${of}: one statement that counts them by modem`, value: `${floor.toFixed(2)} s` },
     figure('radio health', compared),
     figure('SIM advice', advised),
+    {
+      name: `${of}: memory of the process`,
+      value: `at most ${(process.resourceUsage().maxRSS / 1_000).toFixed(0)} MB, with ${(before / 1e6).toFixed(0)} MB before`,
+    },
   ]
 }
 
-/** `beforeMb` and `memoryMb`: the memory of the process before the work, and at most. `blockedMs`: the longest time in which it did nothing else. */
-type Cost = { seconds: number; cpuSeconds: number; beforeMb: number; memoryMb: number; blockedMs: number }
-
-const lookEveryMs = 50
+type Cost = { seconds: number; cpuSeconds: number }
 
 async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   const [startMs, cpu] = [performance.now(), process.cpuUsage()]
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  const before = process.memoryUsage.rss()
-  let memory = before
-  const look = () => {
-    memory = Math.max(memory, process.memoryUsage.rss())
-  }
-  const looking = setInterval(look, lookEveryMs)
-  delay.enable()
-  try {
-    await work()
-  } finally {
-    look()
-    clearInterval(looking)
-    delay.disable()
-  }
+  await work()
   const { user, system } = process.cpuUsage(cpu)
-  return {
-    seconds: (performance.now() - startMs) / 1_000,
-    cpuSeconds: (user + system) / 1e6,
-    beforeMb: before / 1e6,
-    memoryMb: memory / 1e6,
-    blockedMs: delay.max / 1e6,
-  }
+  return { seconds: (performance.now() - startMs) / 1_000, cpuSeconds: (user + system) / 1e6 }
 }

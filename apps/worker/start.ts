@@ -23,6 +23,7 @@ import { openQuestdbSql } from '#questdb/server/sql'
 import { eraseFromCopies } from '#questdb/writer/erasure'
 import { openQueueBackend } from '#queue/backend'
 import { openJobQueues } from '#queue/job-queues'
+import { compareInThread } from './comparisons.ts'
 import type { WorkerConfig } from './config.ts'
 import { countTurnFailures, startPeriodicTasks } from './periodic.ts'
 import { queueTable } from './queue-table.ts'
@@ -57,14 +58,14 @@ export async function startWorker(
   const turnFailures = countTurnFailures(registry, (task, error, organizationId) => failed(task)(error, organizationId))
   const jobQueues = await startJobQueues(config, { system, registry, logger, failed, turnFailures })
   const { backend, relay } = jobQueues
-  const copies = questdbSqlUrls(config).map((url) =>
-    openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
-  )
+  const questdbUrls = questdbSqlUrls(config)
+  const copies = questdbUrls.map((url) => openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }))
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const reachable = reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS)
   const sender = createWebhookSender({ reachable })
   const chatSender = createGuardedPost({ reachable })
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, turnFailures('deliver_webhooks'))
+  const comparisonFailed = turnFailures('compare_radios')
   const towns = createTowns((error) => logger.error({ err: error }, 'towns_unreadable'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
@@ -77,6 +78,13 @@ export async function startWorker(
       chat: { pool, keyring, clock, sender: chatSender },
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
+      compareRadios: () =>
+        compareInThread({
+          system: { ...system, plans },
+          copies,
+          addresses: { postgresUrl: config.POSTGRES_URL, questdbUrls },
+          onTurnFailed: comparisonFailed,
+        }),
     }),
     registry,
     onError: (task, error) => failed(task)(error),

@@ -18,7 +18,6 @@ import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
 import { pruneWebhooks } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
-import { compareDueRadios } from '#fleet-map/radio-health/run'
 import { reportMailServer } from '#messages/mail-server'
 import type { MailWorker } from '#messages/mail-worker'
 import { sendInvitations, sendSignInMails } from '#people/send-mails'
@@ -38,6 +37,8 @@ type Parts = {
   chat: ChatWorker
   erasure: Erasure
   erasureHourUtc: number
+  /** Returns the number of compared radios. */
+  compareRadios: () => Promise<number>
 }
 
 const minuteMs = 60_000
@@ -53,6 +54,7 @@ export const periodicTasks = ({
   chat,
   erasure,
   erasureHourUtc,
+  compareRadios,
 }: Parts): PeriodicTask[] => [
   { name: 'expire_jobs', everyMs: 1_000, run: (rounds) => expireJobs(system, rounds) },
   { name: 'end_overdue_jobs', everyMs: 5_000, run: (rounds) => endMissedDeadlines(system, rounds) },
@@ -69,11 +71,7 @@ export const periodicTasks = ({
   // The first measurement of a day is due at once. Between two, a round is one short query.
   { name: 'measure_data_use', everyMs: 15_000, run: () => measureDataUse(alerts, copies) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
-  {
-    name: 'compare_radios',
-    everyMs: 5_000,
-    run: (rounds) => compareDueRadios({ ...system, plans: alerts.plans }, copies, rounds),
-  },
+  { name: 'compare_radios', everyMs: 5_000, run: compareRadios },
   ...(mail ? mailTasks(mail) : []),
   { name: 'send_chat_messages', everyMs: 1_000, run: (rounds) => sendChatMessages(chat, rounds) },
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },

@@ -75,15 +75,3 @@ export async function filterInSlices<Item>(items: Iterable<Item>, accepts: (item
   })
   return accepted
 }
-
-/** A long computation that can pause at each `yield`. */
-export type Steps<Result> = Generator<void, Result>
-
-/** Takes the steps of a computation, in slices. */
-export async function takeInSlices<Result>(steps: Steps<Result>): Promise<Result> {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-    if (isSliceOver()) await nextSlice()
-  }
-}

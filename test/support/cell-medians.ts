@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { createRadioComparison, type RadioHealth } from '#telemetry/radio-health/radio-health'
 import type { Radio } from '#telemetry/radio-health/roster'
 import type { HourWindow } from '#telemetry/radio-health/shared-cells'
@@ -14,14 +13,6 @@ export type CellMedian = {
   pci: number | null
   arfcn: number | null
   rsrpDbm: number | null
-}
-
-/** Takes all steps of a computation at once. */
-export function takeAtOnce<Result>(steps: Steps<Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
 }
 
 const msPerHour = 3_600_000
@@ -61,5 +52,5 @@ export function compareMedians(
   }
   const comparison = createRadioComparison(radios, window)
   for (const cell of cells.values()) comparison.addCell({ length: cell.radios.length, ...cell })
-  return takeAtOnce(comparison.healthOfAll())
+  return comparison.healthOfAll()
 }

@@ -5,7 +5,6 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { isSliceOver, nextSlice } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { compareRadios } from './compare.ts'
 
@@ -51,12 +50,7 @@ function writeRow(bytes: Buffer, at: number, [device, vote, place]: [number, num
 }
 
 /** Calls `use` with the rows of places from `first` to before `end`, in order of time. */
-async function makeRows(
-  first: number,
-  end: number,
-  use: (bytes: Buffer, at: number) => void,
-  pause?: () => Promise<void> | undefined,
-): Promise<void> {
+function makeRows(first: number, end: number, use: (bytes: Buffer, at: number) => void): void {
   const bytes = Buffer.alloc(rowsAtOnce * rowBytes)
   let rows = 0
   const flush = () => {
@@ -70,10 +64,7 @@ async function makeRows(
       writeRow(bytes, rows++ * rowBytes, [device, vote, place])
       if (rows < rowsAtOnce) continue
       flush()
-      await pause?.()
-      if (isSliceOver()) await nextSlice()
     }
-    if (isSliceOver()) await nextSlice()
   }
   flush()
 }
@@ -90,11 +81,11 @@ const questdb: QuestdbRows = {
       : deviceIds.map((id) => [id, null, String(votes)])
     return rows as Row[]
   },
-  readRows: (text, _values, readRow, options) => {
+  readRows: async (text, _values, readRow) => {
     const [, first, end] = /h3_10 >= (\d+) AND h3_10 < (\d+)/.exec(text) ?? []
     const range: [number, number] = [placeAt(first), placeAt(end)]
     ranges.push(range)
-    return makeRows(...range, readRow, options?.pause)
+    makeRows(...range, readRow)
   },
   end: async () => {},
 }
@@ -106,36 +97,14 @@ async function cpuSecondsOf(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1e6
 }
 
-/** Watches the turns of the event loop. Returns a function that stops, and returns the CPU of the longest one, which a busy machine hardly changes. */
-function watchTurns(): () => number {
-  const cpuMs = () => {
-    const { user, system } = process.threadCpuUsage()
-    return (user + system) / 1_000
-  }
-  let [longestMs, lastMs, isOn] = [0, cpuMs(), true]
-  const look = () => {
-    const nowMs = cpuMs()
-    longestMs = Math.max(longestMs, nowMs - lastMs)
-    lastMs = nowMs
-    if (isOn) setImmediate(look)
-  }
-  setImmediate(look)
-  return () => {
-    isOn = false
-    return longestMs
-  }
-}
-
 const startMb = process.memoryUsage.rss() / 1e6
 const radios = deviceIds.map((id) => ({ id, model: 'RX400', ownedFromMs: null }))
 const window = { organizationId: randomUUID(), fromMs: toMs - hours * hourMs, toMs }
-const stopWatching = watchTurns()
 const both = await cpuSecondsOf(() => compareRadios(questdb, radios, window))
-const longestMs = stopWatching()
 const mostMb = process.resourceUsage().maxRSS / 1_000
 const rowsOnly = await cpuSecondsOf(async () => {
-  for (const range of ranges) await makeRows(...range, () => {})
+  for (const range of ranges) makeRows(...range, () => {})
 })
 console.log(
-  `${devices} devices, ${devices * votes} votes in ${ranges.length} statements: ${(both - rowsOnly).toFixed(1)} s of CPU, and ${rowsOnly.toFixed(1)} s to make the rows; at most ${mostMb.toFixed(0)} MB in memory, of these ${startMb.toFixed(0)} MB before the start; longest turn of the event loop ${longestMs.toFixed(0)} ms of CPU`,
+  `${devices} devices, ${devices * votes} votes in ${ranges.length} statements: ${(both - rowsOnly).toFixed(1)} s of CPU, and ${rowsOnly.toFixed(1)} s to make the rows; at most ${mostMb.toFixed(0)} MB in memory, of these ${startMb.toFixed(0)} MB before the start`,
 )

@@ -1,4 +1,3 @@
-import { isSliceOver, nextSlice, takeInSlices } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { createCellIndex } from '#questdb/votes/cell-index'
 import type { OrganizationVotes } from '#questdb/votes/organization-votes'
@@ -20,7 +19,10 @@ const hourMs = 3_600_000
  */
 const votesAtOnce = 3_000_000
 
-/** Compares the radios that voted for the organization, worst first. The window begins and ends with an hour. */
+/**
+ * Compares the radios that voted for the organization, worst first. The window begins and ends with an hour. Computes for seconds at a
+ * time for a large organization.
+ */
 export async function compareRadios(
   questdb: QuestdbRows,
   devices: readonly ComparedDevice[],
@@ -35,14 +37,12 @@ export async function compareRadios(
     })
     // In this order, the comparison need not sort the votes of a cell.
     .sort(byRadio)
-  if (isSliceOver()) await nextSlice()
   const comparison = createRadioComparison(
     radios.map(({ deviceId, modem, model }) => ({ deviceId, modem, model })),
     { fromHour: votes.fromMs / hourMs, toHour: votes.toMs / hourMs },
   )
-  if (isSliceOver()) await nextSlice()
   await addCells(questdb, votes, radios, comparison)
-  return takeInSlices(comparison.healthOfAll())
+  return comparison.healthOfAll()
 }
 
 type OwnedRadio = { deviceId: string; modem: string | null; ownedFromMs: number; count: number }
@@ -59,19 +59,20 @@ async function addCells(
   const radios = createRadioIndex(owned)
   const cells = createCellIndex()
   const total = owned.reduce((sum, { count }) => sum + count, 0)
-  const batch = createVoteBatch({ radios: owned.length, capacity: Math.min(votesAtOnce, total) })
+  const batch = createVoteBatch(Math.min(votesAtOnce, total))
   for (const range of await rangesOfLevels(questdb, votes, votesAtOnce)) {
     cells.clear()
     await readRadioVotes(questdb, votes, range, {
       cells,
       radios,
       take(cell, radio, hour, level) {
-        if (hour >= (firstHours[radio] ?? 0) && isMeasurable(level)) batch.add(cell, radio, hour, level)
+        if (hour < (firstHours[radio] ?? 0) || !isMeasurable(level)) return
+        if (batch.isFull()) batch.reduce()
+        batch.add(cell, radio, hour, level)
       },
-      pause: () => (batch.isFull() ? takeInSlices(batch.reduce()) : undefined),
     })
     // The index of a radio is its rank, because they are in order.
-    await takeInSlices(batch.takeCells(comparison.addSorted))
+    batch.takeCells(comparison.addSorted)
   }
   batch.free()
 }

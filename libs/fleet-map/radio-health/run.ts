@@ -26,25 +26,22 @@ const roundMs = 60_000
 
 const canCompare = ({ coverage, fleetGps }: Plan): boolean => coverage && fleetGps
 
+/** Whether an organization waits for its comparison, and a copy has the tables of this version. */
+export async function isComparisonDue(system: RadioHealthSystem, copies: readonly QuestdbRows[]): Promise<boolean> {
+  return (await plannedOrganizations(system)).size > 0 && (await currentCopies(copies)).length > 0
+}
+
 /**
  * Compares the radios and the operators of the organizations that requested it, and of all others once a night, in turns of
  * organizations. Only those whose plan has coverage. Several workers may run it: each claims an organization. Does nothing until a
- * copy has the tables of this version. Returns the number of compared radios.
+ * copy has the tables of this version. Computes for seconds at a time for a large organization. Returns the number of compared radios.
  */
 export async function compareDueRadios(
   system: RadioHealthSystem,
   copies: readonly QuestdbRows[],
   rounds: FairRounds = createFairRounds(),
 ): Promise<number> {
-  const plansWithout = Object.keys(system.plans).filter((name) => !canCompare(planNamed(system.plans, name)))
-  const due = await dueOrganizations(system.pool, plansWithout)
-  const planned = new Map(
-    due.flatMap((organization) => {
-      // A plan that the file no longer contains is the free one.
-      const plan = planNamed(system.plans, organization.plan)
-      return canCompare(plan) ? [[organization.id, { ...organization, historyDays: plan.historyDays }] as const] : []
-    }),
-  )
+  const planned = await plannedOrganizations(system)
   const current = planned.size === 0 ? [] : await currentCopies(copies)
   return rounds.run({
     owners: current.length === 0 ? [] : [...planned.keys()],
@@ -57,6 +54,21 @@ export async function compareDueRadios(
   })
 }
 
+type PlannedOrganization = DueOrganization & { historyDays: number }
+
+/** The organizations whose comparison is due and part of their plan, by id. */
+async function plannedOrganizations({ pool, plans }: RadioHealthSystem): Promise<Map<string, PlannedOrganization>> {
+  const plansWithout = Object.keys(plans).filter((name) => !canCompare(planNamed(plans, name)))
+  const due = await dueOrganizations(pool, plansWithout)
+  return new Map(
+    due.flatMap((organization) => {
+      // A plan that the file no longer contains is the free one.
+      const plan = planNamed(plans, organization.plan)
+      return canCompare(plan) ? [[organization.id, { ...organization, historyDays: plan.historyDays }] as const] : []
+    }),
+  )
+}
+
 /** Without the copies whose tables ingest or a writer has still to upgrade. One that fails stays: the comparison says why. */
 async function currentCopies(copies: readonly QuestdbRows[]): Promise<QuestdbRows[]> {
   const isCurrent = await Promise.all(copies.map((copy) => hasSchema(copy).catch(() => true)))
@@ -66,7 +78,7 @@ async function currentCopies(copies: readonly QuestdbRows[]): Promise<QuestdbRow
 async function compareOrganization(
   system: RadioHealthSystem,
   copies: readonly QuestdbRows[],
-  { id, historyDays }: DueOrganization & { historyDays: number },
+  { id, historyDays }: PlannedOrganization,
 ) {
   const claimed = await claimRun(system.pool, id)
   if (claimed === undefined) return { changes: 0, hasMore: false }

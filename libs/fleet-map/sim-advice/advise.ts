@@ -1,4 +1,3 @@
-import { mapInSlices } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { createCellIndex } from '#questdb/votes/cell-index'
 import type { OrganizationVotes } from '#questdb/votes/organization-votes'
@@ -13,7 +12,10 @@ export type AdvisedSim = SimAdvice & { deviceId: string; modem: string | null; p
 const dayMs = 86_400_000
 const minuteMs = 60_000
 
-/** Advises on the SIMs of these devices by the votes of the organization. `votes` begins and ends with an hour. */
+/**
+ * Advises on the SIMs of these devices by the votes of the organization. `votes` begins and ends with an hour. Computes for seconds at
+ * a time for a large organization.
+ */
 export async function adviseSims(
   questdb: QuestdbRows,
   deviceIds: ReadonlySet<string>,
@@ -32,8 +34,8 @@ export async function adviseSims(
     take: (sim, minute, cell, isDark) => minutes.add(sim, firstMinute + minute, cell, isDark),
   })
   minutes.end()
-  return mapInSlices(sims.entries(), ([sim, { deviceId, modem, plmn }]) => {
-    const days = minutes.daysOf(sim)
-    return { deviceId, modem, plmn, ...advisor.adviceOf(sim, { plmn, days }) }
-  })
+  return sims.map(({ deviceId, modem, plmn }, sim) => ({
+    ...{ deviceId, modem, plmn },
+    ...advisor.adviceOf(sim, { plmn, days: minutes.daysOf(sim) }),
+  }))
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { toError } from '#core/error-text'
 import { throwIfClosed } from '#core/errors'
-import { type PauseRows, readClientRows } from './read-rows.ts'
+import { readClientRows } from './read-rows.ts'
 import type { ReadRow } from './row-filter.ts'
 
 /** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
@@ -18,16 +18,13 @@ export type QuestdbSql = {
   end(): Promise<void>
 }
 
-/** `pause` is called after each part of the rows: no more come until its promise resolves. */
-type ReadOptions = { signal?: AbortSignal; pause?: PauseRows }
-
 /** Statements with millions of rows, too. */
 export type QuestdbRows = QuestdbSql & {
   /**
-   * Calls `readRow` with the bytes of each row as they arrive, in slices, which needs a tenth of the time of arrays and no memory. If
+   * Calls `readRow` with the bytes of each row as they arrive, which needs a tenth of the time of arrays and no memory. If
    * `readRow` throws, QuestDB stops the statement and this throws the same.
    */
-  readRows(text: string, values: SqlValue[], readRow: ReadRow, options?: ReadOptions): Promise<void>
+  readRows(text: string, values: SqlValue[], readRow: ReadRow): Promise<void>
 }
 
 const timestampOid = 1114
@@ -77,10 +74,10 @@ export function openQuestdbSql(
       (await runQuery(pool, { text, values }, signal)).rows as Row[],
     queryArrays: async <Row extends unknown[]>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
       (await runQuery(pool, { text, values, rowMode: 'array' }, signal)).rows as Row[],
-    readRows: (text, values, readRow, { signal, pause } = {}) =>
+    readRows: (text, values, readRow) =>
       // The simple protocol of a statement without values has no binary results.
-      withClient(pool, signal, (client) =>
-        readClientRows(client, { text, values, binary: true, queryMode: 'extended' }, { readRow, pause }),
+      withClient(pool, undefined, (client) =>
+        readClientRows(client, { text, values, binary: true, queryMode: 'extended' }, readRow),
       ),
     end: () => pool.end(),
   }

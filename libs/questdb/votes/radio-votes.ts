@@ -1,4 +1,3 @@
-import type { PauseRows } from '#questdb/server/read-rows'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { hundredths, levelBits, lowestDbm } from '#telemetry/radio-health/packed-level'
 import type { CellIndex } from './cell-index.ts'
@@ -31,7 +30,7 @@ export async function readRadioVotes(
   questdb: QuestdbRows,
   votes: OrganizationVotes,
   range: CellRange,
-  { cells, radios, take, pause }: { cells: CellIndex; radios: RadioIndex; take: TakeVote; pause?: PauseRows },
+  { cells, radios, take }: { cells: CellIndex; radios: RadioIndex; take: TakeVote },
 ): Promise<void> {
   const { where, values } = isMeasured(votes)
   await questdb.readRows(
@@ -52,6 +51,5 @@ export async function readRadioVotes(
       )
       take(cell, radio, (number >> levelBits) & (2 ** hourBits - 1), number & (2 ** levelBits - 1))
     },
-    pause ? { pause } : {},
   )
 }

@@ -1,4 +1,3 @@
-import { forEachInSlices } from '#core/slices'
 import type { QuestdbRows } from '#questdb/server/sql'
 import type { ServiceVotes } from '#telemetry/sim-advice/sim-advice'
 import type { CellIndex } from './cell-index.ts'
@@ -19,14 +18,14 @@ export async function simVoters(questdb: QuestdbRows, votes: OrganizationVotes):
     values,
   )
   const most = new Map<string, SimVoter & { votes: number }>()
-  await forEachInSlices(operators, ([deviceId, modem, plmn, count]) => {
+  for (const [deviceId, modem, plmn, count] of operators) {
     const key = modemKey(deviceId, modem)
     const votesOf = plmn === null ? 0 : Number(count)
     const known = most.get(key)
     const isMore =
       !known || votesOf > known.votes || (votesOf === known.votes && plmn !== null && plmn < (known.plmn ?? ''))
     if (isMore) most.set(key, { deviceId, modem, plmn, votes: votesOf })
-  })
+  }
   const ofDevice = Map.groupBy(most.values(), ({ deviceId }) => deviceId)
   return [...ofDevice.values()].flat().map(({ deviceId, modem, plmn }) => ({ deviceId, modem, plmn }))
 }

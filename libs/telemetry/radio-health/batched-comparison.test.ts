@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { takeAtOnce } from '#test/cell-medians'
 import { createDraw } from '#test/draw'
 import { hundredths, lowestDbm } from './packed-level.ts'
 import { createRadioComparison } from './radio-health.ts'
@@ -34,26 +33,26 @@ function comparedAtOnce(votes: readonly Vote[]) {
       hours: ofCell.map(({ hour }) => fromHour + hour),
       rsrpDbm: ofCell.map(({ level }) => lowestDbm + level / hundredths),
     })
-  return takeAtOnce(comparison.healthOfAll())
+  return comparison.healthOfAll()
 }
 
-/** The same if the cells are read in several ranges, with little memory and pauses. */
+/** The same if the cells are read in several ranges, with little memory. */
 function comparedInBatches(
   votes: readonly Vote[],
   { capacity, cellsAtOnce }: { capacity: number; cellsAtOnce: number },
 ) {
   const comparison = createRadioComparison(radios, window)
-  const batch = createVoteBatch({ radios: radioCount, capacity })
+  const batch = createVoteBatch(capacity)
   for (let first = 0; first < cellCount; first += cellsAtOnce) {
     for (const { cell, radio, hour, level } of votes) {
       if (cell < first || cell >= first + cellsAtOnce) continue
-      if (batch.isFull()) takeAtOnce(batch.reduce())
+      if (batch.isFull()) batch.reduce()
       batch.add(cell - first, radio, hour, level)
     }
-    takeAtOnce(batch.takeCells(comparison.addSorted))
+    batch.takeCells(comparison.addSorted)
   }
   batch.free()
-  return takeAtOnce(comparison.healthOfAll())
+  return comparison.healthOfAll()
 }
 
 it('has the same answer for any size of a batch and any ranges of cells', () => {

@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { grown } from './grown.ts'
 import { medianOfFirst } from './median.ts'
 import { afterHour, afterRadio, hourOf, levelOf, radioOf } from './packed-level.ts'
@@ -17,11 +16,8 @@ export type ReadCell = {
   hourLevels: Float64Array
 }
 
-/** Levels of a cell that are read in one step. */
-const levelsPerStep = 20_000
-
 /** Returns a function that reads the packed levels of a cell, in order. Its memory is used again for the next cell. */
-export function createCellReader(deviceOf: Uint32Array): (packed: Float64Array, count: number) => Steps<ReadCell> {
+export function createCellReader(deviceOf: Uint32Array): (packed: Float64Array, count: number) => ReadCell {
   let values = new Float64Array(256)
   const cell: ReadCell = {
     radios: 0,
@@ -53,10 +49,10 @@ export function createCellReader(deviceOf: Uint32Array): (packed: Float64Array, 
     cell.levels[cell.radios++] = medianOfFirst(values, count)
   }
 
-  return function* (packed, count) {
+  return (packed, count) => {
     reserve(count)
     ;[cell.radios, cell.hours] = [0, 0]
-    for (let from = 0, to = 0, pauseAt = levelsPerStep; from < count; ) {
+    for (let from = 0, to = 0; from < count; ) {
       const rank = radioOf(packed[from] ?? 0)
       const [end, firstHour] = [afterRadio(rank), cell.hours]
       for (; from < count && (packed[from] ?? 0) < end; from = to) {
@@ -69,9 +65,6 @@ export function createCellReader(deviceOf: Uint32Array): (packed: Float64Array, 
         cell.hourLevels[cell.hours++] = medianOfFirst(values, to - from)
       }
       endRadio(rank, firstHour)
-      if (from < pauseAt) continue
-      yield
-      pauseAt = from + levelsPerStep
     }
     return cell
   }

@@ -1,8 +1,3 @@
-import type { Steps } from '#core/slices'
-
-/** Elements that are counted or moved in one step. */
-const elementsPerStep = 50_000
-
 /** A range of elements, each of which belongs to one of the groups from 0. */
 type Elements = {
   from: number
@@ -13,14 +8,11 @@ type Elements = {
 }
 
 /** Moves elements so that groups follow each other in order. Returns where each group ends. Needs no memory for a copy (American flag sort). */
-export function* groupInPlace({ from, to, groups, groupOf, swap }: Elements): Steps<Uint32Array> {
+export function groupInPlace({ from, to, groups, groupOf, swap }: Elements): Uint32Array {
   const ends = new Uint32Array(groups)
-  for (let index = from, pauseAt = from + elementsPerStep; index < to; index++) {
+  for (let index = from; index < to; index++) {
     const group = groupOf(index)
     ends[group] = (ends[group] ?? 0) + 1
-    if (index < pauseAt) continue
-    yield
-    pauseAt = index + elementsPerStep
   }
   const next = new Uint32Array(groups)
   for (let group = 0, end = from; group < groups; group++) {
@@ -28,7 +20,6 @@ export function* groupInPlace({ from, to, groups, groupOf, swap }: Elements): St
     end += ends[group] ?? 0
     ends[group] = end
   }
-  let work = 0
   for (let group = 0; group < groups; group++) {
     const end = ends[group] ?? 0
     for (let at = next[group] ?? 0; at < end; ) {
@@ -39,9 +30,6 @@ export function* groupInPlace({ from, to, groups, groupOf, swap }: Elements): St
         swap(at, place)
         next[target] = place + 1
       }
-      if (++work < elementsPerStep) continue
-      yield
-      work = 0
     }
   }
   return ends

@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { type CellLevels, type CellPart, isLastAt, rankAt } from './cell-levels.ts'
 import { medianOf, sortedMedian } from './median.ts'
 import { createNeighbours } from './neighbours.ts'
@@ -9,10 +8,6 @@ import type { Roster } from './roster.ts'
 export const minKnownCells = 10
 /** Devices of a model from which its own offset is known. */
 const minModelDevices = 5
-/** Levels that are compared in one step. */
-const levelsPerStep = 10_000
-/** Entries that are counted in one step. */
-const entriesPerStep = 50_000
 /** A radio that is weaker than this is corrected where it is a neighbour. */
 const weakBelowDb = -1.5
 /** The first comparison and two with corrections. On real drives, more rounds change nothing. */
@@ -25,13 +20,12 @@ type Differences = { countOf(rank: number): number; of(rank: number): Float32Arr
 type Offsets = { differences: Differences; modelOffsets: Float64Array }
 
 /** Returns where the cells of each rank begin in a list by rank, and where the list ends. */
-export function* startsByRank(cells: CellLevels, radios: number): Steps<Uint32Array> {
+export function startsByRank(cells: CellLevels, radios: number): Uint32Array {
   const starts = new Uint32Array(radios + 1)
   for (const part of cells.parts)
     for (let entry = 0; entry < part.length; entry++) {
       const next = rankAt(part, entry) + 1
       starts[next] = (starts[next] ?? 0) + 1
-      if (entry % entriesPerStep === 0) yield
     }
   for (let rank = 0; rank < radios; rank++) starts[rank + 1] = (starts[rank + 1] ?? 0) + (starts[rank] ?? 0)
   return starts
@@ -64,8 +58,8 @@ function createComparison(
   }
 
   /** Writes the differences of the radios of a part. `next`: by rank, where to write the next one. */
-  function* comparePart(part: CellPart, next: Uint32Array, corrections: Float64Array): Steps<void> {
-    for (let from = 0, to = 0, pauseAt = levelsPerStep; from < part.length; from = to) {
+  function comparePart(part: CellPart, next: Uint32Array, corrections: Float64Array): void {
+    for (let from = 0, to = 0; from < part.length; from = to) {
       while (!isLastAt(part, to)) to++
       const count = ++to - from
       readNeighbours(part, from, count, corrections)
@@ -76,25 +70,13 @@ function createComparison(
         values[at] = (part.levels[from + index] ?? 0) - (references[index] ?? 0)
         next[rank] = at + 1
       }
-      if (to < pauseAt) continue
-      yield
-      pauseAt = to + levelsPerStep
     }
   }
 
-  return function* (corrections: Float64Array): Steps<Differences> {
+  return (corrections: Float64Array): Differences => {
     const next = starts.slice()
-    for (const part of cells.parts) {
-      yield* comparePart(part, next, corrections)
-      yield
-    }
-    for (let rank = 0, sorted = 0; rank < radios.length; rank++) {
-      of(rank).sort()
-      sorted += countOf(rank)
-      if (sorted < levelsPerStep) continue
-      yield
-      sorted = 0
-    }
+    for (const part of cells.parts) comparePart(part, next, corrections)
+    for (let rank = 0; rank < radios.length; rank++) of(rank).sort()
     return { countOf, of }
   }
 }
@@ -129,11 +111,11 @@ function modelOffsetsOf({ radios, deviceOf }: Roster, medians: Float64Array): Fl
  * down, so that others look weak less often. Further rounds correct both by what the round before found. `values` is memory for
  * the differences, one for each entry.
  */
-export function* offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Steps<Offsets> {
-  const starts = yield* startsByRank(cells, roster.radios.length)
+export function offsetsOf(cells: CellLevels, roster: Roster, values: Float32Array): Offsets {
+  const starts = startsByRank(cells, roster.radios.length)
   const compare = createComparison(cells, roster, { starts, values })
   const corrections = new Float64Array(roster.radios.length)
-  let differences = yield* compare(corrections)
+  let differences = compare(corrections)
   for (let round = 1; ; round++) {
     const medians = mediansOf(differences, corrections.length)
     const modelOffsets = modelOffsetsOf(roster, medians)
@@ -143,6 +125,6 @@ export function* offsetsOf(cells: CellLevels, roster: Roster, values: Float32Arr
       const isWeak = median - modelOffset <= weakBelowDb * hundredths
       corrections[rank] = isWeak ? median : modelOffset
     }
-    differences = yield* compare(corrections)
+    differences = compare(corrections)
   }
 }

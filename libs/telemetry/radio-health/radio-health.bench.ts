@@ -78,17 +78,9 @@ for (let first = 0; first + depotDevices <= devices; first += depotDevices) {
   comparison.addCell(columns)
 }
 console.log(`${devices} devices, ${medians} medians read: ${cpuS()} s of CPU`)
-const steps = comparison.healthOfAll()
-let longestMs = 0
-let step: ReturnType<typeof steps.next>
-do {
-  const startedMs = performance.now()
-  step = steps.next()
-  longestMs = Math.max(longestMs, performance.now() - startedMs)
-} while (!step.done)
-const found = step.value
+const found = comparison.healthOfAll()
 const count = (status: string) => found.filter((radio) => radio.status === status).length
 console.log(
-  `health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory, longest step ${longestMs.toFixed(0)} ms`,
+  `health of all: ${cpuS()} s of CPU, at most ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB in memory`,
 )
 console.log(['fault', 'suspect', 'ok', 'unknown'].map((status) => `${status} ${count(status)}`).join(', '))

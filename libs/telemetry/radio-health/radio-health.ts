@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { countComparedDevices } from './compared-devices.ts'
 import { createMedianInterval } from './interval.ts'
 import { sortedMedian } from './median.ts'
@@ -31,11 +30,9 @@ export type RadioHealth = Radio & {
 type Offset = { offsetDb: number; offsetLowDb: number; offsetHighDb: number }
 
 /** Reads the shared cells of one organization, one after the other, and then finds the health of its radios, worst first. */
-export type RadioComparison = Pick<SharedCells, 'addCell' | 'addSorted'> & { healthOfAll(): Steps<RadioHealth[]> }
+export type RadioComparison = Pick<SharedCells, 'addCell' | 'addSorted'> & { healthOfAll(): RadioHealth[] }
 
 const hoursPerDay = 24
-/** Radios whose interval is found in one step. */
-const radiosPerStep = 5
 const msPerDay = 86_400_000
 /** Measurements of the same hour err together: with fewer hours than this, the interval is wider by the factor. */
 const minHours = 3
@@ -87,11 +84,11 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
   return {
     addCell,
     addSorted,
-    *healthOfAll() {
+    healthOfAll() {
       // Both lists are large, and the first one is not needed any more when the second one is written.
       const memory = new ArrayBuffer(cells.length * Uint32Array.BYTES_PER_ELEMENT)
-      const comparedDevices = yield* countComparedDevices(cells, roster, new Uint32Array(memory))
-      const { differences, modelOffsets } = yield* offsetsOf(cells, roster, new Float32Array(memory))
+      const comparedDevices = countComparedDevices(cells, roster, new Uint32Array(memory))
+      const { differences, modelOffsets } = offsetsOf(cells, roster, new Float32Array(memory))
       const healthOf = (radio: Radio, rank: number): RadioHealth => {
         const modelOffset = modelOffsets[rank] ?? Number.NaN
         const facts = {
@@ -110,12 +107,7 @@ export function createRadioComparison(radios: readonly Radio[], window: HourWind
       const medianInterval = createMedianInterval()
       const byCount = roster.radios.map((radio, rank) => ({ radio, rank, count: differences.countOf(rank) }))
       byCount.sort((a, b) => a.count - b.count)
-      const healths: RadioHealth[] = []
-      for (const [index, { radio, rank }] of byCount.entries()) {
-        healths.push(healthOf(radio, rank))
-        if (index % radiosPerStep === 0) yield
-      }
-      return healths.sort(worstFirst)
+      return byCount.map(({ radio, rank }) => healthOf(radio, rank)).sort(worstFirst)
     },
   }
 }

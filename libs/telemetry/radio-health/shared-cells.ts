@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { type CellLevels, createCellLevels } from './cell-levels.ts'
 import { createCellReader, type ReadCell } from './cell-reader.ts'
 import { createDayLevels, type DayLevels } from './day-levels.ts'
@@ -29,7 +28,7 @@ export type SharedCells = {
    * The same for the first `count` packed levels of a cell, which are in order and in the window. A radio is its rank. The caller may
    * reuse the array afterwards.
    */
-  addSorted(packed: Float64Array, count: number): Steps<void>
+  addSorted(packed: Float64Array, count: number): void
   cells: CellLevels
   days: DayLevels
   /** The number of separate hours in which each radio was in shared cells, by rank. 3 stands for more. */
@@ -39,8 +38,6 @@ export type SharedCells = {
 /** The device that is compared, and two others. */
 const minDevices = 3
 const hoursPerDay = 24
-/** Hours of a cell that are added in one step. */
-const hoursPerStep = 20_000
 
 /** Counts separate hours by radio up to three, in any order of the cells. */
 function createHourCounts(radios: number) {
@@ -58,22 +55,19 @@ function createHourCounts(radios: number) {
 }
 
 /** Adds the days of a cell's radios: on each, the median of its hours in the cell beside the radio's neighbours. */
-function* addDays(
+function addDays(
   cell: ReadCell,
   references: Float64Array,
   { firstHour, days, values }: { firstHour: number; days: DayLevels; values: Float64Array },
-): Steps<void> {
+): void {
   const dayAt = (index: number) => Math.floor(((cell.hourOf[index] ?? 0) + firstHour) / hoursPerDay)
-  for (let from = 0, to = 0, pauseAt = hoursPerStep; from < cell.hours; from = to) {
+  for (let from = 0, to = 0; from < cell.hours; from = to) {
     const position = cell.positions[from] ?? 0
     const day = dayAt(from)
     for (; to < cell.hours && cell.positions[to] === position && dayAt(to) === day; to++)
       values[to - from] = cell.hourLevels[to] ?? 0
     const difference = medianOfFirst(values, to - from) - (references[position] ?? 0)
     days.add(cell.ranks[position] ?? 0, day, difference / hundredths)
-    if (to < pauseAt) continue
-    yield
-    pauseAt = to + hoursPerStep
   }
 }
 
@@ -120,14 +114,14 @@ export function createSharedCells(roster: Roster, { fromHour, toHour }: HourWind
     return count
   }
 
-  function* addSorted(sorted: Float64Array, count: number): Steps<void> {
-    const cell = yield* readCell(sorted, count)
+  function addSorted(sorted: Float64Array, count: number): void {
+    const cell = readCell(sorted, count)
     if (devicesIn(cell) < minDevices) return
     references = grown(references, cell.radios)
     neighbours.referencesOf(cell.levels, cell.devices, cell.radios, references)
     for (let index = 0; index < cell.hours; index++)
       hours.add(cell.ranks[cell.positions[index] ?? 0] ?? 0, cell.hourOf[index] ?? 0)
-    yield* addDays(cell, references, dayWork)
+    addDays(cell, references, dayWork)
     cells.add(cell)
   }
 
@@ -135,8 +129,7 @@ export function createSharedCells(roster: Roster, { fromHour, toHour }: HourWind
     addCell(columns) {
       // First the count: packing may replace the array with a longer one.
       const count = pack(columns)
-      const steps = addSorted(packed, count)
-      while (!steps.next().done);
+      addSorted(packed, count)
     },
     addSorted,
     cells,

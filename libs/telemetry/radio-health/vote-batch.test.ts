@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { takeAtOnce } from '#test/cell-medians'
 import { medianOf } from './median.ts'
 import { hourOf, levelOf, radioOf } from './packed-level.ts'
 import { createVoteBatch, type VoteBatch } from './vote-batch.ts'
@@ -23,7 +22,7 @@ function cellsOf(
   capacity: number,
   beforeEach: (batch: VoteBatch) => void = reduceFull,
 ): Vote[][] {
-  const batch = createVoteBatch({ radios: 4, capacity })
+  const batch = createVoteBatch(capacity)
   const cells: Vote[][] = []
   // The second time, everything comes from memory that was used before.
   for (let round = 0; round < 2; round++) {
@@ -32,22 +31,20 @@ function cellsOf(
       beforeEach(batch)
       batch.add(cell, radio, hour, level)
     }
-    takeAtOnce(
-      batch.takeCells(function* (packed, count) {
-        const rows = Array.from(packed.subarray(0, count), (level) => {
-          const radio = radioOf(level)
-          return { cell: cells.length, radio, hour: hourOf(level, radio), level: levelOf(level, radio) }
-        })
-        cells.push(rows)
-      }),
-    )
+    batch.takeCells((packed, count) => {
+      const rows = Array.from(packed.subarray(0, count), (level) => {
+        const radio = radioOf(level)
+        return { cell: cells.length, radio, hour: hourOf(level, radio), level: levelOf(level, radio) }
+      })
+      cells.push(rows)
+    })
   }
   batch.free()
   return cells
 }
 
 function reduceFull(batch: VoteBatch): void {
-  if (batch.isFull()) takeAtOnce(batch.reduce())
+  if (batch.isFull()) batch.reduce()
 }
 
 const inTime = (votes: readonly Vote[]) => votes.toSorted((a, b) => a.hour - b.hour)
@@ -89,7 +86,7 @@ it('gives the same median of each hour wherever it is reduced, or never', () => 
     fc.property(anyVotes, fc.infiniteStream(fc.boolean()), (some, reduces) => {
       const votes = inTime(some)
       const reduced = cellsOf(votes, 1, (batch) => {
-        if (reduces.next().value) takeAtOnce(batch.reduce())
+        if (reduces.next().value) batch.reduce()
       })
       expect(medians(reduced)).toEqual(medians(expected(votes)))
       expect(medians(cellsOf(votes, 1, () => {}))).toEqual(medians(expected(votes)))
@@ -97,7 +94,7 @@ it('gives the same median of each hour wherever it is reduced, or never', () => 
   )
 })
 
-it('groups a cell with more votes than one step by radio', () => {
+it('gives the votes of large cells in order', () => {
   const votes = Array.from({ length: 25_000 }, (_, index) => ({
     ...{ cell: index % 50 === 0 ? 1 : 0, radio: index % 3, hour: Math.floor(index / 500), level: 100 * (index % 97) },
   }))

@@ -1,4 +1,3 @@
-import type { Steps } from '#core/slices'
 import { afterHour, hourOf, packedLevel, radioOf } from './packed-level.ts'
 import { createVoteColumns } from './vote-columns.ts'
 
@@ -15,12 +14,12 @@ export type VoteBatch = {
    * Replaces the votes of a radio in a cell and an hour that is over by their median, which a comparison does anyway, so that a depot with
    * thousands of parked routers needs little memory.
    */
-  reduce(): Steps<void>
+  reduce(): void
   /**
-   * Passes on each cell: the first `count` packed levels, which are in order, and valid until its steps are done. Empties the batch, whose
+   * Passes on each cell: the first `count` packed levels, which are in order, and valid until `use` returns. Empties the batch, whose
    * memory is used again.
    */
-  takeCells(use: (packed: Float64Array, count: number) => Steps<void>): Steps<void>
+  takeCells(use: (packed: Float64Array, count: number) => void): void
   /** Frees the memory. Nothing may be added afterwards. */
   free(): void
 }
@@ -28,16 +27,14 @@ export type VoteBatch = {
 /** A full batch that has more than this share of its votes after it was reduced gets more memory. */
 const wellReduced = 0.75
 const growth = 1.5
-/** Votes that are reduced in one step. */
-const votesPerStep = 10_000
 
 /** Calls `put` with the first `count` levels of a cell, which are in order: with one for each hour before `newestHour`. */
-function* reduceHours(
+function reduceHours(
   sorted: Float64Array,
   { count, newestHour }: { count: number; newestHour: number },
   put: (packed: number) => void,
-): Steps<void> {
-  for (let from = 0, to = 0, pauseAt = votesPerStep; from < count; from = to) {
+): void {
+  for (let from = 0, to = 0; from < count; from = to) {
     const radio = radioOf(sorted[from] ?? 0)
     const hour = hourOf(sorted[from] ?? 0, radio)
     const endOfHour = afterHour(radio, hour)
@@ -49,16 +46,13 @@ function* reduceHours(
       // Between two numbers of the same hour is a level between theirs.
       put((to - from) % 2 === 1 ? upper : Math.floor((upper + (sorted[half - 1] ?? 0)) / 2 + 0.5))
     }
-    if (to < pauseAt) continue
-    yield
-    pauseAt = to + votesPerStep
   }
 }
 
-/** `radios`: their number. `capacity`: votes for which there is memory at first. */
-export function createVoteBatch(options: { radios: number; capacity: number }): VoteBatch {
-  const votes = createVoteColumns(options)
-  let full = options.capacity
+/** `capacity`: votes for which there is memory at first. */
+export function createVoteBatch(capacity: number): VoteBatch {
+  const votes = createVoteColumns(capacity)
+  let full = capacity
   let newestHour = 0
   return {
     add(cell, radio, hour, level) {
@@ -66,9 +60,9 @@ export function createVoteBatch(options: { radios: number; capacity: number }): 
       newestHour = hour
     },
     isFull: () => votes.length >= full,
-    *reduce() {
+    reduce() {
       let kept = 0
-      yield* votes.eachCell((sorted, count, cell) =>
+      votes.eachCell((sorted, count, cell) =>
         reduceHours(sorted, { count, newestHour }, (packed) => votes.put(kept++, cell, packed)),
       )
       votes.length = kept
@@ -76,8 +70,8 @@ export function createVoteBatch(options: { radios: number; capacity: number }): 
       full = Math.ceil(growth * kept)
       votes.reserve(full)
     },
-    *takeCells(use) {
-      yield* votes.eachCell(use)
+    takeCells(use) {
+      votes.eachCell(use)
       votes.length = 0
     },
     free: votes.free,

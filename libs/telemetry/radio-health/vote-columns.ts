@@ -1,8 +1,6 @@
-import type { Steps } from '#core/slices'
 import { groupInPlace } from './group-in-place.ts'
 import { grown } from './grown.ts'
 import { sortFirst } from './median.ts'
-import { radioOf } from './packed-level.ts'
 
 /** Votes in columns: the number of a cell, and a packed level. A vote takes 12 bytes. */
 export type VoteColumns = {
@@ -13,16 +11,14 @@ export type VoteColumns = {
   /** Makes room for so many votes. */
   reserve(count: number): void
   /** Passes on each cell that has votes. `put` may write over votes of this cell, and of those before. */
-  eachCell(use: UseSortedCell): Steps<void>
+  eachCell(use: UseSortedCell): void
   /** Frees the memory. */
   free(): void
 }
 
-/** Takes the first `count` packed levels of a cell, in order. They are valid until its steps are done. */
-type UseSortedCell = (sorted: Float64Array, count: number, cell: number) => Steps<void>
+/** Takes the first `count` packed levels of a cell, in order. They are valid until it returns. */
+type UseSortedCell = (sorted: Float64Array, count: number, cell: number) => void
 
-/** Votes that are sorted in one step: a cell with more is grouped by radio first. */
-const votesPerStep = 10_000
 /** Cells are grouped twice, because the caches of a processor hold only some thousands of places to write to. */
 const cellGroups = 512
 
@@ -37,59 +33,33 @@ function swapVotes({ cells, packed }: Stored, a: number, b: number): void {
   packed[b] = level
 }
 
-/** Copies the votes of one cell to `sorted`, in order. */
-function* sortCell(
-  votes: Stored,
-  { from, to, radios }: { from: number; to: number; radios: number },
-  sorted: Float64Array,
-): Steps<void> {
-  const { packed } = votes
-  const sortVotes = (start: number, end: number, part: Float64Array) => {
-    for (let index = start; index < end; index++) part[index - start] = packed[index] ?? 0
-    sortFirst(part, end - start)
-  }
-  if (to - from <= votesPerStep) {
-    sortVotes(from, to, sorted)
-    return
-  }
-  const groupOf = (index: number) => radioOf(packed[index] ?? 0)
-  const swap = (a: number, b: number) => swapVotes(votes, a, b)
-  const ends = yield* groupInPlace({ from, to, groups: radios, groupOf, swap })
-  for (let radio = 0, start = from, pauseAt = from; radio < radios; radio++) {
-    const end = ends[radio] ?? start
-    if (end > start) sortVotes(start, end, sorted.subarray(start - from))
-    start = end
-    if (end < pauseAt) continue
-    yield
-    pauseAt = end + votesPerStep
-  }
-}
-
-/** `radios`: their number. `capacity`: votes for which there is memory at first. */
-export function createVoteColumns({ radios, capacity }: { radios: number; capacity: number }): VoteColumns {
+/** `capacity`: votes for which there is memory at first. */
+export function createVoteColumns(capacity: number): VoteColumns {
   const votes: Stored = { cells: new Uint32Array(capacity), packed: new Float64Array(capacity) }
   let sorted = new Float64Array(256)
   let cellCount = 0
   const swap = (a: number, b: number) => swapVotes(votes, a, b)
 
+  /** Passes on the votes of a cell, which are from `from` to before `to`. */
+  function takeCell(cell: number, { from, to }: { from: number; to: number }, use: UseSortedCell): void {
+    const count = to - from
+    sorted = grown(sorted, count)
+    for (let index = 0; index < count; index++) sorted[index] = votes.packed[from + index] ?? 0
+    sortFirst(sorted, count)
+    use(sorted, count, cell)
+  }
+
   /** Passes on the cells from `first` on, whose votes are from `from` to before `to`. */
-  function* eachOfGroup(
+  function eachOfGroup(
     { from, to, first, count }: { from: number; to: number; first: number; count: number },
     use: UseSortedCell,
-  ): Steps<void> {
+  ): void {
     const groupOf = (index: number) => (votes.cells[index] ?? 0) - first
-    const ends = yield* groupInPlace({ from, to, groups: count, groupOf, swap })
-    for (let cell = 0, start = from, pauseAt = from; cell < count; cell++) {
+    const ends = groupInPlace({ from, to, groups: count, groupOf, swap })
+    for (let cell = 0, start = from; cell < count; cell++) {
       const end = ends[cell] ?? start
-      if (end > start) {
-        sorted = grown(sorted, end - start)
-        yield* sortCell(votes, { from: start, to: end, radios }, sorted)
-        yield* use(sorted, end - start, first + cell)
-      }
+      if (end > start) takeCell(first + cell, { from: start, to: end }, use)
       start = end
-      if (end < pauseAt) continue
-      yield
-      pauseAt = end + votesPerStep
     }
   }
 
@@ -109,13 +79,13 @@ export function createVoteColumns({ radios, capacity }: { radios: number; capaci
       votes.cells = grown(votes.cells, count)
       votes.packed = grown(votes.packed, count)
     },
-    *eachCell(use) {
+    eachCell(use) {
       const count = Math.ceil(cellCount / cellGroups)
       const groupOf = (index: number) => Math.floor((votes.cells[index] ?? 0) / count)
-      const ends = yield* groupInPlace({ from: 0, to: columns.length, groups: cellGroups, groupOf, swap })
+      const ends = groupInPlace({ from: 0, to: columns.length, groups: cellGroups, groupOf, swap })
       for (let group = 0, from = 0; group < cellGroups; group++) {
         const to = ends[group] ?? from
-        if (to > from) yield* eachOfGroup({ from, to, first: group * count, count }, use)
+        if (to > from) eachOfGroup({ from, to, first: group * count, count }, use)
         from = to
       }
     },
