@@ -13,6 +13,7 @@ import { until } from '#test/until'
 import { type Fault, type Finding, SkipFault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
+import { sendReport } from './send-report.ts'
 
 const mebibyte = 1024 ** 2
 
@@ -110,7 +111,7 @@ async function fillUnderLoad(folder: string): Promise<Finding[]> {
     writeFileSync(filler, Buffer.alloc(100 * mebibyte))
     await until(
       'the device edge is unready',
-      async () => (await fetch(`${scene.ingest.url}/readyz`)).status === 503,
+      async () => (await fetch(`${scene.ingest.url}/readyz`).catch(() => undefined))?.status === 503,
       10_000,
     )
     // Reports that were acknowledged just before may still be on their way back.
@@ -144,16 +145,11 @@ async function fillWhileStored(folder: string): Promise<Finding[]> {
     let accepted = 0
     const send = async (index: number) => {
       const padding = randomBytes(400_000).toString('hex')
-      const answer = await fetch(`${scene.ingest.url}/telemetry`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${scene.devices[index % scene.devices.length]?.token}`,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ padding, samples: [{ kind: 'system', ts: Date.now() + index, cpuPct: 5 }] }),
-      })
-      if (answer.status === 202) accepted += 1
-      return answer.status
+      const { token } = scene.devices[index % scene.devices.length] ?? {}
+      const samples = [{ kind: 'system', ts: Date.now() + index, cpuPct: 5 }]
+      const status = await sendReport(scene.ingest.url, token, { padding, samples })
+      if (status === 202) accepted += 1
+      return status
     }
     for (let index = 0; index < 120; index++) await send(index)
     await until('all is stored', async () => (await figuresOf(scene.ingest.url)).backlog_samples === 0, 60_000)

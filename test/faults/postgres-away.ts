@@ -5,6 +5,7 @@ import { until } from '#test/until'
 import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
+import { sendReport } from './send-report.ts'
 
 /** Kills Postgres. Known devices continue to report, unknown devices are told to retry, and all parts recover. */
 export const postgresAway: Fault = {
@@ -16,11 +17,7 @@ export const postgresAway: Fault = {
       const [late] = await newReportingDevices(pool, scene.devices[0]?.organizationId ?? '', 1)
       await pool.end()
       const reportOnce = (token: string | undefined) =>
-        fetch(`${scene.ingest.url}/telemetry`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ samples: [{ kind: 'connection', state: 'connected' }] }),
-        }).then(({ status }) => status)
+        sendReport(scene.ingest.url, token, { samples: [{ kind: 'connection', state: 'connected' }] })
 
       const load = startReportLoad(scene.ingest.url, scene.devices)
       await until('every device is known', async () => load.accepted() > 20 * 30 * 5)

@@ -8,6 +8,7 @@ import type { Fault, Finding } from './fault.ts'
 import { freezeProcess } from './frozen-process.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene, type Scene } from './scene.ts'
+import { sendReport } from './send-report.ts'
 
 /** Ingest, worker and control plane have one LISTEN connection each. */
 const listeners = 3
@@ -127,16 +128,8 @@ async function revocationMs(scene: Scene, pool: OwnedPool): Promise<number> {
   return Math.round(performance.now() - startedMs)
 }
 
-/** Returns the status of the answer. A report on a connection that just closed has none and is sent again, as a router does. */
 const report = (url: string, device: ReportingDevice | undefined) =>
-  fetch(`${url}/telemetry`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${device?.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ samples: [{ kind: 'connection', state: 'connected' }] }),
-  }).then(
-    ({ status }) => status,
-    () => undefined,
-  )
+  sendReport(url, device?.token, { samples: [{ kind: 'connection', state: 'connected' }] })
 
 type Connections = { listening: number; total: number }
 
