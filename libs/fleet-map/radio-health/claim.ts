@@ -8,9 +8,14 @@ const nightlyHour = 2
 
 /** SQL: the start of the last night. */
 const nightStart = `(date_trunc('day', (now() AT TIME ZONE 'UTC') - interval '${nightlyHour} hours') + interval '${nightlyHour} hours') AT TIME ZONE 'UTC'`
-/** On its first day, an organization is compared often: its first routers are being installed, and there are few votes to read. */
+/**
+ * On its first day, an organization is compared often: its first routers are being installed, and there are few votes to read. One with
+ * so many devices that a comparison takes a while, less often.
+ */
 const newFor = "interval '1 day'"
-const newEvery = "interval '10 minutes'"
+const newEvery = `interval '10 minutes' * greatest(1, (
+  SELECT usage.device_count / 10000.0 FROM organization_usage usage WHERE usage.organization_id = o.id
+))`
 const isDue = `(run.requested_at IS NOT NULL OR coalesce(run.finished_at, o.created_at) < ${nightStart}
   OR (o.created_at > now() - ${newFor} AND coalesce(run.finished_at, o.created_at) < now() - ${newEvery}))`
 const isFree = `(run.claimed_at IS NULL OR run.claimed_at < now() - ${claimLasts})`

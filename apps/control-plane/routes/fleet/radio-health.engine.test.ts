@@ -250,7 +250,7 @@ describe('POST /orgs/{orgId}/radio-health-runs', () => {
     expect((await list(key)).body.asOf).toBe(asOf)
   })
 
-  test('on its first day, an organization is compared every ten minutes', async () => {
+  test('on its first day, an organization is compared every ten minutes, a large one less often', async () => {
     const { id, key } = await api.newOrganization({ plan: 'pro' })
     const comparedAt = async () => {
       await compare()
@@ -264,6 +264,9 @@ describe('POST /orgs/{orgId}/radio-health-runs', () => {
     expect(first).not.toBeNull()
     expect(await comparedAt()).toBe(first)
     await set("UPDATE radio_health_run SET finished_at = now() - interval '11 minutes' WHERE organization_id = $1")
+    await set('UPDATE organization_usage SET device_count = 20000 WHERE organization_id = $1')
+    expect(Date.parse(await comparedAt())).toBeLessThan(Date.parse(first))
+    await set("UPDATE radio_health_run SET finished_at = now() - interval '21 minutes' WHERE organization_id = $1")
     expect(Date.parse(await comparedAt())).toBeGreaterThanOrEqual(Date.parse(first))
   })
 
