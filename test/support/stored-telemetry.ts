@@ -1,16 +1,16 @@
 import type { QuestdbSql } from '#questdb/server/sql'
+import { kinds } from '#telemetry/report/fields'
+import { keyOf, tables } from '#telemetry/rows/tables'
 
-const tables = ['cellular', 'connection', 'location', 'system'] as const
-
-/** Counts the rows of the telemetry tables and their distinct (time, device) keys. */
+/** Counts the rows of the telemetry tables and their distinct keys: time, device, and modem or interface. */
 export async function countRows(questdb: QuestdbSql): Promise<{ rows: number; distinct: number }> {
   let rows = 0
   let distinct = 0
-  for (const table of tables) {
+  for (const table of kinds) {
     await questdb.query(`SELECT wait_wal_table('${table}')`)
     const [all] = await questdb.query<{ found: string }>(`SELECT count() AS found FROM ${table}`)
     const [apart] = await questdb.query<{ found: string }>(
-      `SELECT count() AS found FROM (SELECT DISTINCT ts, device_id FROM ${table})`,
+      `SELECT count() AS found FROM (SELECT DISTINCT ${keyOf(tables[table]).join(', ')} FROM ${table})`,
     )
     rows += Number(all?.found)
     distinct += Number(apart?.found)
