@@ -11,8 +11,8 @@ export async function countConnections(pool: Pool): Promise<Map<string, number>>
 
 /**
  * The permitted connections of the apps. Pools open connections on demand. Each of the three apps has one listener, which may
- * be reconnecting when an attack begins. The worker has three queues and three queue workers with a pool of four each, and its thread of
- * comparisons has two of its connections.
+ * be reconnecting when an attack begins. The worker has three queues and three queue workers with a pool of four each, and `worker`
+ * includes the two connections of its thread of comparisons.
  */
 const poolSizes: Record<string, number> = { 'control-plane': 16, ingest: 8, worker: 14, listener: 3, queue: 24 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-/** The headless shell first: it opens a page with a third of the processor time of the whole browser, because it has no windows. */
+/** The headless shell first: it opens a page without the map in a third of the processor time of the whole browser. */
 const wellKnown = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',

@@ -249,7 +249,7 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     const iso = (hoursAgo: number) => new Date(Date.now() - hoursAgo * hourMs).toISOString()
     const past = `&from=${iso(5)}&to=${iso(2.95)}`
     const then = { status: 'provisioning', quality: 'none', rsrpDbm: -120, motion: 'moving' }
-    // The range ends later than the row by the time until it was placed.
+    // The end of the range is chosen after the row was placed, so the age is a little more.
     expect(await devicesOfZoom(organization, 0, past)).toMatchObject([
       { deviceId: moved, ...then, ageS: expect.closeTo(180, -2) },
     ])

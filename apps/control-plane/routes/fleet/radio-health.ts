@@ -48,7 +48,7 @@ export const radioHealthRoutes: Route[] = [
     path: '/fleet/radio-health',
     summary: 'List radios, weakest first',
     description:
-      'Compares the RSRP of each modem with other devices of the same organization, in the same H3 cell of resolution 10 and on the same serving cell, over 30 days or the history of the plan. The comparison runs each night, and every ten minutes on the first day of an organization. Modems that measured nothing are not listed.',
+      'Compares the RSRP of each modem with other devices of the same organization, in the same H3 cell of resolution 10 and on the same serving cell, over 30 days or the history of the plan. The comparison runs each night, and every ten minutes on the first day of an organization with up to 10,000 devices. Modems that measured nothing are not listed.',
     tag,
     access: 'fleet:read',
     query: z.strictObject({

@@ -16,7 +16,7 @@ export const simAdviceRoutes: Route[] = [
     path: '/fleet/sim-advice',
     summary: 'List SIMs by what another operator would save',
     description:
-      "Compares the minutes without service of each modem with what the fleet's own votes say of other operators in the same H3 cells of resolution 10. In cells without votes of an operator, the minutes count as today; if that is more than half of the minutes, the operator is not known. Compared together with radio health: each night, every ten minutes on the first day of an organization, and on request. Modems without a position are not listed.",
+      "Compares the minutes without service of each modem with what the fleet's own votes say of other operators in the same H3 cells of resolution 10. In cells without votes of an operator, the minutes count as today; if that is more than half of the minutes, the operator is not known. Compared together with radio health: each night, every ten minutes on the first day of an organization with up to 10,000 devices, and on request. Modems without a position are not listed.",
     tag: 'Fleet GPS',
     access: 'fleet:read',
     query: z.strictObject({

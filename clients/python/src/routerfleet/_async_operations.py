@@ -3813,8 +3813,8 @@ class AsyncOperations(AsyncRequests):
 
         Compares the RSRP of each modem with other devices of the same organization, in the same H3 cell of
         resolution 10 and on the same serving cell, over 30 days or the history of the plan. The comparison runs
-        each night, and every ten minutes on the first day of an organization. Modems that measured nothing are not
-        listed.
+        each night, and every ten minutes on the first day of an organization with up to 10,000 devices. Modems that
+        measured nothing are not listed.
 
         Requires the scope `fleet:read`.
 
@@ -3877,8 +3877,8 @@ class AsyncOperations(AsyncRequests):
         Compares the minutes without service of each modem with what the fleet's own votes say of other operators in
         the same H3 cells of resolution 10. In cells without votes of an operator, the minutes count as today; if
         that is more than half of the minutes, the operator is not known. Compared together with radio health: each
-        night, every ten minutes on the first day of an organization, and on request. Modems without a position are
-        not listed.
+        night, every ten minutes on the first day of an organization with up to 10,000 devices, and on request.
+        Modems without a position are not listed.
 
         Requires the scope `fleet:read`.
 

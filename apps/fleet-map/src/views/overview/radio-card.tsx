@@ -14,7 +14,7 @@ export const RadioCard = ({ radios }: RadioCardProps) => (
       items.length === 0 ? (
         <p class="panel-note">
           {asOf === null
-            ? 'Not compared yet. Routers are compared each night, and every ten minutes on the first day.'
+            ? 'Not compared yet. Routers are compared each night, and every ten minutes on the first day with up to 10,000 devices.'
             : 'No router is weaker than its neighbours.'}
         </p>
       ) : (

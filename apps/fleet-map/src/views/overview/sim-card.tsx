@@ -30,7 +30,7 @@ export function SimCard({ org, tags, nameOf }: SimCardProps) {
           return (
             <p class="panel-note">
               {asOf === null
-                ? 'Not compared yet. Operators are compared each night, and every ten minutes on the first day.'
+                ? 'Not compared yet. Operators are compared each night, and every ten minutes on the first day with up to 10,000 devices.'
                 : 'No other operator is known to serve a SIM better.'}
             </p>
           )
