@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadPlans } from '#fleet/organizations/plans'
@@ -26,12 +28,16 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function compare(questdbUrl = questdbConnection().pgUrl): Promise<number> {
+async function compare(
+  questdbUrl = questdbConnection().pgUrl,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<number> {
   return compareInThread({
     system: { pool, clock: Date.now, plans: await loadPlans() },
     copies: [questdb],
     addresses: { postgresUrl: database.url, questdbUrls: [questdbUrl] },
     onTurnFailed: (error, organizationId) => failures.push({ error, organizationId }),
+    signal,
   })
 }
 
@@ -62,4 +68,15 @@ test('tells why the turn of an organization failed', async () => {
   const { organizationId } = await fleetToCompare()
   expect(await compare('postgresql://127.0.0.1:1/qdb')).toBe(0)
   expect(failures).toMatchObject([{ organizationId, error: { code: 'ECONNREFUSED' } }])
+})
+
+test('a stop of the worker does not wait for a comparison in progress', async () => {
+  await fleetToCompare()
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const stopping = new AbortController()
+  silent.once('connection', () => stopping.abort())
+  const { port } = silent.address() as AddressInfo
+  expect(await compare(`postgresql://127.0.0.1:${port}/qdb`, stopping.signal)).toBe(0)
+  silent.close()
 })

@@ -24,16 +24,18 @@ type Parts = {
   addresses: Pick<ComparisonSettings, 'postgresUrl' | 'questdbUrls'>
   /** Receives the errors of single organizations. */
   onTurnFailed: (error: unknown, organizationId: string) => void
+  /** Ends the thread at once. What it was comparing stays claimed until the claim lapses. */
+  signal: AbortSignal
 }
 
 const mebibyte = 1024 ** 2
 
 /**
  * Compares the radios of the organizations that are due in a thread, which ends afterwards: with a million devices, it computes for seconds
- * at a time and needs gigabytes, while the worker must dispatch jobs. Returns the number of compared radios.
+ * at a time and needs gigabytes, while the worker must dispatch jobs. Returns the number of compared radios, 0 if `signal` ended it.
  */
-export async function compareInThread({ system, copies, addresses, onTurnFailed }: Parts): Promise<number> {
-  if (!(await isComparisonDue(system, copies))) return 0
+export async function compareInThread({ system, copies, addresses, onTurnFailed, signal }: Parts): Promise<number> {
+  if (!(await isComparisonDue(system, copies)) || signal.aborted) return 0
   const settings: ComparisonSettings = {
     ...addresses,
     plans: system.plans,
@@ -50,9 +52,12 @@ export async function compareInThread({ system, copies, addresses, onTurnFailed 
     if (message.kind === 'turnFailed') onTurnFailed(errorOf(message.error), message.organizationId)
     else end = message
   })
+  const terminate = () => void thread.terminate()
+  signal.addEventListener('abort', terminate, { once: true })
   // Rejects with the error of a thread that ends by one, for example because it has no more memory.
-  await once(thread, 'exit')
+  await once(thread, 'exit').finally(() => signal.removeEventListener('abort', terminate))
   if (end?.kind === 'compared') return end.radios
+  if (signal.aborted) return 0
   throw end?.kind === 'failed' ? errorOf(end.error) : new Error('The thread of comparisons ended.')
 }
 

@@ -66,6 +66,7 @@ export async function startWorker(
   const chatSender = createGuardedPost({ reachable })
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, turnFailures('deliver_webhooks'))
   const comparisonFailed = turnFailures('compare_radios')
+  const comparisons = new AbortController()
   const towns = createTowns((error) => logger.error({ err: error }, 'towns_unreadable'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
@@ -84,6 +85,7 @@ export async function startWorker(
           copies,
           addresses: { postgresUrl: config.POSTGRES_URL, questdbUrls },
           onTurnFailed: comparisonFailed,
+          signal: comparisons.signal,
         }),
     }),
     registry,
@@ -101,6 +103,7 @@ export async function startWorker(
   return {
     server,
     async stop() {
+      comparisons.abort()
       await Promise.all([listening.stop(), databaseClock.stop()])
       await Promise.all([relay.stop(), tasks.stop(), jobQueues.workers.stop()])
       await webhooks.settle()
