@@ -11,6 +11,9 @@ const testsOf = (kind: string) => `{apps,clients,libs,test}/**/*${kind}.test.ts`
 
 process.env.NODE_COMPILE_CACHE = compileCache
 
+/** The default of one second is too short for a page that renders in software or for a report, beside other tests. */
+const patient = { timeout: 40_000 }
+
 const onEngines = { globalSetup: ['test/support/engines.ts'] }
 
 /**
@@ -28,8 +31,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The default of one second is too short for a page that renders in software or for a report, beside other tests.
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: patient },
     projects: [
       {
         extends: true,
@@ -50,7 +52,16 @@ export default defineConfig({
           ...onEngines,
         },
       },
-      { extends: true, test: { name: 'browser', include: [testsOf('.browser')], exclude: never } },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: [testsOf('.browser')],
+          exclude: never,
+          // Each look at a page takes time of a core from what it waits for.
+          expect: { poll: { ...patient, interval: 200 } },
+        },
+      },
       { extends: true, test: { name: 'cluster', include: [testsOf('.cluster')], exclude: never, ...onEngines } },
     ],
   },

@@ -11,7 +11,7 @@ import { mapLabel, parameters, pixelOf, shownCount } from './map-page.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles } from './product.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
-import { registerVan } from './reported-van.ts'
+import { registerVan, reportStored } from './reported-van.ts'
 import { openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 import { testWorldMap, worldMapIsBuilt } from './world-map.ts'
@@ -31,6 +31,9 @@ const session = browserSession({
   },
 })
 const { product, read } = session
+
+/** For tests that look for the colors of thin lines. */
+const fullScale = { deviceScaleFactor: 1 }
 
 /** As red, green and blue: a weak, a good and an unknown signal. */
 const trailColors = ['253,174,97', '171,217,233', '139,147,156']
@@ -131,7 +134,7 @@ test('maps the day of a device, shows its modems side by side, and switches betw
       ...{ fix: '3d', accuracyM: 5 },
     })),
   ])
-  const { page } = await read(`#/device?id=${van.deviceId}&org=${van.organizationId}`, { key: van.key })
+  const { page } = await read(`#/device?id=${van.deviceId}&org=${van.organizationId}`, { key: van.key, ...fullScale })
   const cards = page.getByRole('region', { name: 'Modems' }).locator('.card')
   await expect
     .poll(() => cards.allTextContents())
@@ -200,9 +203,9 @@ test('shows a fleet, the day of a ship and a place across the antimeridian as on
   const { id } = await call<{ id: string }>('POST', '/devices', suva, adminKey)
   const { token } = await call<{ token: string }>('POST', `/devices/${id}/token`, {}, adminKey)
   const samples = [{ kind: 'location', ts, lat: -18.14, lon: 178.44, fix: '3d', accuracyM: 5 }]
-  await call('POST', '/telemetry', { samples }, token)
+  await reportStored(product(), { deviceId: id, token }, samples)
 
-  const { page } = await read(`#/map?org=${organizationId}`, { key: ship.key })
+  const { page } = await read(`#/map?org=${organizationId}`, { key: ship.key, ...fullScale })
   await expect.poll(() => mapLabel(page)).toBe('Map, 2 devices in view')
   const zoom = () => Number(parameters(page).get('z'))
   await expect.poll(zoom).toBeGreaterThan(5)
@@ -216,7 +219,7 @@ test('shows a fleet, the day of a ship and a place across the antimeridian as on
   await expect.poll(zoom).toBeGreaterThan(5)
 })
 
-/** Returns in which part of the columns of a map a trail is drawn. */
+/** Returns in which part of the columns of a map a trail is drawn. Needs a page at full scale. */
 async function trailShare(page: Page, map: Locator): Promise<number> {
   const picture = (await map.locator('canvas').screenshot()).toString('base64')
   return page.evaluate(`(async () => {

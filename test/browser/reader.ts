@@ -33,13 +33,16 @@ export type ReaderOptions = BrowserContextOptions & {
 /** How long an action waits for its element. Beside other browsers, a page that draws in software is slow. */
 const waitsMs = 60_000
 
+/** A fourth of the pixels: the map is drawn in software, which takes half of the browser's processor time otherwise. */
+const screen = { viewport: { width: 1280, height: 800 }, deviceScaleFactor: 0.5 }
+
 const fileTypes = new Set(['document', 'script', 'stylesheet', 'font', 'image'])
 const storageKey = 'routerfleet.apiKey'
 
 /** Opens an address of the page in a new browser context. */
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
   const { key, keepsAnswers, before, expectedStatuses = [], otherOrigins = [], network, ...contextOptions } = options
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
+  const context = await browser.newContext({ ...screen, ...contextOptions })
   context.setDefaultTimeout(waitsMs)
   const page = await context.newPage()
   const problems: string[] = []
@@ -103,11 +106,14 @@ async function slowDown(
   })
 }
 
+/** Looking at each frame would make the page draw each one. */
+const lookEveryMs = 100
+
 /** Waits for the page's performance marks. The Content-Security-Policy forbids `waitForFunction`. */
 const drawn = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     const seen = () => ['devices', 'coverage'].every((part) => performance.getEntriesByName('routerfleet:' + part + '-drawn').length > 0)
-    const look = () => (seen() ? resolve() : requestAnimationFrame(look))
+    const look = () => (seen() ? resolve() : setTimeout(look, ${lookEveryMs}))
     look()
   })`)
 
@@ -117,9 +123,10 @@ const stillForMs = 1_000
 const still = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     let [seen, since] = [location.href, performance.now()]
-    const look = (now) => {
+    const look = () => {
+      const now = performance.now()
       if (location.href !== seen) [seen, since] = [location.href, now]
-      now - since > ${stillForMs} ? resolve() : requestAnimationFrame(look)
+      now - since > ${stillForMs} ? resolve() : setTimeout(look, ${lookEveryMs})
     }
-    requestAnimationFrame(look)
+    look()
   })`)
