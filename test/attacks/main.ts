@@ -7,14 +7,16 @@ import { generator } from './generator/generator.ts'
 import { carryOut, measureCalm, type Outcome } from './judge.ts'
 import { openSession, restartGrown, type Session } from './session.ts'
 
-// npm run test:attacks -- [--quick] [--only NAME]... [--generator] [--minutes N] [--seed N]: attacks real
+// npm run test:attacks -- [--quick] [--only NAME]... [--part K/N] [--generator] [--minutes N] [--seed N]: attacks real
 // processes while a bystander measures its response times. Exit code 1 if a limit broke. --generator runs only generated
-// requests. With --report-limits, exceeded limits of time and memory are printed and do not change the exit code. After
-// SIGINT or SIGTERM, the attack in progress and those after it are not judged.
+// requests. --part runs every Nth attack, so that N processes share all of them. With --report-limits, exceeded limits of time
+// and memory are printed and do not change the exit code. After SIGINT or SIGTERM, the attack in progress and those after it
+// are not judged.
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
+    part: { type: 'string', default: '1/1' },
     generator: { type: 'boolean', default: false },
     minutes: { type: 'string' },
     seed: { type: 'string' },
@@ -27,9 +29,14 @@ const generated = generator({
 })
 const only = values.generator ? [generated.name, ...values.only] : values.only
 const all = [...attacks, generated]
-const chosen = all.filter(({ name }) => only.length === 0 || only.includes(name))
+const [part, parts] = partOf(values.part)
+const chosen = all
+  .filter(({ name }) => only.length === 0 || only.includes(name))
+  .filter((_, index) => index % parts === part - 1)
 if (chosen.length === 0) {
-  console.error(`Unknown attack ${only}. Attacks: ${all.map(({ name }) => name).join(', ')}.`)
+  console.error(
+    `Unknown attack ${only}, or none in part ${values.part}. Attacks: ${all.map(({ name }) => name).join(', ')}.`,
+  )
   process.exit(2)
 }
 
@@ -56,6 +63,14 @@ try {
 console.log(`\nBroken: ${broken}. Exceeded limits of time and memory: ${exceeded}.`)
 if (notJudged.length > 0) console.log(`Interrupted. Not judged: ${notJudged.join(', ')}.`)
 process.exit(notJudged.length === 0 && broken === 0 && (exceeded === 0 || values['report-limits']) ? 0 : 1)
+
+/** Reads "2/3", the second of three parts. */
+function partOf(text: string): [part: number, parts: number] {
+  const [part = 0, parts = 0] = text.split('/').map(Number)
+  if (Number.isInteger(part) && Number.isInteger(parts) && part >= 1 && part <= parts) return [part, parts]
+  console.error(`Invalid --part ${text}: use for example 1/2.`)
+  process.exit(2)
+}
 
 /** Runs one attack, prints the findings, and counts the broken ones. */
 async function runAttack(attack: Attack): Promise<void> {
