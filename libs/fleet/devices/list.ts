@@ -199,8 +199,8 @@ async function readNewestIndexed(
 /**
  * Postgres expects devices with a tag or a word evenly among the others, and may look through them from the newest one on. If only few
  * or old ones match, that takes 0.1 to 1.1 s with a million devices. If Postgres expects few rows, such a list sorts the ids of all of
- * them. Otherwise, it looks through a number of devices first, in 2 to 5 ms, and sorts all matching ids only if these do not fill the
- * page and are not too many.
+ * them. Otherwise, it looks through a number of devices first, in about 3 ms. If these do not fill the page, it sorts the ids of all that
+ * match, unless they are too many.
  */
 const fewRows = 5_000
 const lookedThrough = 2_000
