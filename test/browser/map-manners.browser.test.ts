@@ -26,9 +26,7 @@ async function reportPositions(positions: readonly { lat: number; lon: number }[
     const { id } = await post<{ id: string }>('/devices', device)
     const { token } = await post<{ token: string }>(`/devices/${id}/token`, {})
     const samples = [{ kind: 'location', ts: Date.now(), fix: '3d', accuracyM: 5, ...position }]
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${url}/telemetry`, { method: 'POST', headers, body: JSON.stringify({ samples }) })
-    expect(answer.status).toBe(202)
+    await reportStored({ url, call, adminKey }, { deviceId: id, token }, samples)
   }
   return (await post<{ key: string }>(`/orgs/${organizationId}/api-keys`, { name: 'page', role: 'viewer' })).key
 }
