@@ -12,6 +12,7 @@ import {
   SettingsSecret,
   sameSettings,
 } from '#fleet/config-profiles/settings-tree'
+import { renderSettings, variablesOf } from '#fleet/config-profiles/variables/template'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 const later = now + 60_000
@@ -92,6 +93,26 @@ test('a secret path stays secret until it is removed', () => {
   const removed = mergeSettings(kept, { apn: { user: null }, list: ['a'] }, later)
   const setAgain = mergeSettings(removed, { apn: { user: 'carol' }, list: ['a', 'd'] }, later)
   expect(redactSettings(setAgain)).toEqual({ apn: { user: 'carol' }, list: ['a', 'd'] })
+})
+
+test('a variable in place of a secret is a secret, and so is what follows it', () => {
+  const before = readSettings({ uplink: { code: { $secret: 'hunter2' } } }, now)
+  const reference = { $var: 'uplink_code', default: null }
+  const referring = mergeSettings(before, { uplink: { code: reference } }, later)
+  expect(redactSettings(referring)).toEqual({ uplink: { code: mark(later) } })
+  expect(revealSecrets(referring)).toEqual({ uplink: { code: reference } })
+  expect([...(variablesOf(referring)?.keys() ?? [])]).toEqual(['uplink_code'])
+  const value = { value: 'of the variable', updatedAt: new Date(now).toISOString() }
+  const { settings } = renderSettings(referring, new Map([['uplink_code', value]]))
+  expect(redactSettings(settings)).toEqual({ uplink: { code: mark(later) } })
+  expect(revealSecrets(settings)).toEqual({ uplink: { code: 'of the variable' } })
+
+  expect(redactSettings(mergeSettings(referring, { uplink: { code: 'plain' } }, now))).toEqual({
+    uplink: { code: mark(now) },
+  })
+  expect(codeOf(() => mergeSettings(before, { uplink: { code: { $var: '!' } } }, later))).toBe(
+    '400 invalid_settings /settings/uplink/code',
+  )
 })
 
 test.each<[string, Json, string]>([

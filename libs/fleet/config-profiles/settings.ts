@@ -70,7 +70,10 @@ function readTree(input: Json, previous: SettingsTree | undefined, place: Place,
     if (previous instanceof SettingsSecret) return previous
     throw refuse(pointer, 'secret_not_set', 'A redaction keeps a secret, but no secret is set at this path.')
   }
-  if (isObject(input) && Object.hasOwn(input, '$var')) return readReference(input, previous, place, now)
+  // In place of a secret, a reference is sealed as a whole: otherwise its default and its variable would be shown. At a key that
+  // names a secret, both are secret already.
+  const isShown = place.isSecret || !(previous instanceof SettingsSecret)
+  if (isObject(input) && Object.hasOwn(input, '$var') && isShown) return readReference(input, previous, place, now)
   const wrapped = secretOf(input, pointer)
   const value = wrapped === undefined ? input : wrapped
   if (value === null) return null
@@ -142,9 +145,10 @@ function unwrap(input: Json, place: Place): Json {
   const value = wrapped === undefined ? input : wrapped
   if (typeof value !== 'object' || value === null) return storableValue(value, place)
   requireDepth(place)
-  if (isObject(value) && Object.hasOwn(value, '$var')) referredName(value, place)
   if (Array.isArray(value)) return value.map((item, index) => unwrap(item, inside(place, index, { merging: false })))
-  const entries = Object.entries(value).filter(([, member]) => member !== null || !place.merging)
+  const isVariable = Object.hasOwn(value, '$var')
+  if (isVariable) referredName(value, place)
+  const entries = Object.entries(value).filter(([, member]) => member !== null || isVariable || !place.merging)
   return Object.fromEntries(
     entries.map(([key, member]) => {
       requireShort(key, place)
