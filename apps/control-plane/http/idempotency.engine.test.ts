@@ -84,6 +84,30 @@ describe('Idempotency-Key', () => {
     expect(body.id).toBeDefined()
   })
 
+  test('a caller that lost its access gets no stored response', async () => {
+    const [home, other] = [await api.newOrganization(), await api.newOrganization()]
+    const { body: shared } = await api.call('POST', `/orgs/${home.id}/api-keys`, {
+      token: api.platformKey,
+      json: { name: 'Both', role: 'admin', alsoIn: [{ organizationId: other.id, role: 'admin' }] },
+    })
+    const post = (path: string, json: unknown) =>
+      api.call('POST', `/orgs/${other.id}/${path}`, { token: shared.key, json, headers: { 'idempotency-key': 'k-1' } })
+    const requests: [path: string, json: unknown][] = [
+      ['groups', { name: 'All' }],
+      ['configs', { name: 'Depot', settings: {} }],
+      ['api-keys', { name: 'Reader', role: 'viewer' }],
+      ['tool-calls', { tool: 'device_signal' }],
+    ]
+    for (const [path, json] of requests) expect((await post(path, json)).status).toBeLessThan(300)
+    expect((await post('groups', { name: 'All' })).headers.get('idempotency-replayed')).toBe('true')
+
+    const removed = await api.call('DELETE', `/orgs/${other.id}/api-keys/${shared.id}`, { token: other.key })
+    expect(removed.status).toBe(204)
+    await expect.poll(async () => (await post('groups', { name: 'All' })).status, { timeout: 10_000 }).toBe(404)
+    for (const [path, json] of requests) expect((await post(path, json)).status).toBe(404)
+    expect((await post('groups', { name: 'Other' })).status).toBe(404)
+  })
+
   test('stores no errors, so that a request can be retried after a correction', async () => {
     const { id, key } = await api.newOrganization()
     const suspend = (status: string) =>

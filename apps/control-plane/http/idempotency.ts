@@ -44,6 +44,7 @@ export async function answerOnce(
     path: request.path,
     request: [request.queries(), parsed.rawBody ?? null],
     access: route.access,
+    organizationId: organizationIn(parsed),
     showsSecret: mode === 'secret',
   }
   const { homeOrganizationId, id } = ctx.principal
@@ -60,3 +61,8 @@ export async function answerOnce(
 
 const modeOf = ({ idempotent }: Route, { query }: ParsedRequest) =>
   typeof idempotent === 'function' ? idempotent(query) : idempotent
+
+const organizationIn = ({ params }: ParsedRequest): string | undefined =>
+  typeof params === 'object' && params !== null && 'orgId' in params && typeof params.orgId === 'string'
+    ? params.orgId
+    : undefined

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
-import { conflict, ServiceError } from '#core/errors'
+import { conflict, notFound, ServiceError } from '#core/errors'
 import { storable } from '#core/text'
-import { authorize } from '#fleet/access/principal'
+import { authorize, type Principal, requirePlatform, sees } from '#fleet/access/principal'
 import { type Scope, scopes } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { Keyring } from '#fleet/crypto/keyring'
@@ -18,8 +18,10 @@ type IdempotentRequest = {
   path: string
   /** Query and body, compared as parsed JSON. */
   request: unknown
-  /** The scope that the route requires. It is checked again before a stored response is returned. */
+  /** The scope that the route requires, or `platform`. It is checked again before a stored response is returned. */
   access: string
+  /** Whose object the path names. Undefined: the organization that the response names, if any. */
+  organizationId: string | undefined
   /** The response contains a secret, so it is not stored. */
   showsSecret: boolean
 }
@@ -55,7 +57,7 @@ export function runOnce(
     const stored = await findRecord(connection, scopeHash)
     if (stored) return { answer: replay(ctx, request, stored, hashes), replayed: true }
     const answer = await work({ ...ctx, pool: boundPool(connection) })
-    await storeResponse(connection, scopeHash, hashes.current, request.showsSecret ? null : answer, answer)
+    await storeResponse(connection, { scopeHash, requestHash: hashes.current }, request, answer)
     return { answer, replayed: false }
   })
 }
@@ -104,23 +106,31 @@ function replay(
   { requestHash, organizationId, status, headers, body }: StoredRequest,
   hashes: RequestHashes,
 ): StoredResponse {
+  requireAccess(ctx.principal, request.access, request.organizationId ?? organizationId)
   if (!hashes.accepted.some((hash) => hash.equals(requestHash))) {
     throw new ServiceError(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request.')
   }
-  if (organizationId && isScope(request.access)) authorize(ctx.principal, organizationId, request.access)
   if (headers === null) {
     throw conflict('already_issued', 'The first response contained a secret, which is returned only once.')
   }
   return { status, headers, body }
 }
 
+/** Throws 404 and 403 when the caller may no longer do what it did. */
+function requireAccess(principal: Principal, access: string, organizationId: string | null): void {
+  if (access === 'platform') requirePlatform(principal)
+  if (organizationId === null) return
+  if (isScope(access)) authorize(principal, organizationId, access)
+  else if (!sees(principal, organizationId)) throw notFound('organization', organizationId)
+}
+
 async function storeResponse(
   connection: Connection,
-  scopeHash: Buffer,
-  requestHash: Buffer,
-  replayable: StoredResponse | null,
+  { scopeHash, requestHash }: { scopeHash: Buffer; requestHash: Buffer },
+  { showsSecret, organizationId }: IdempotentRequest,
   answer: StoredResponse,
 ): Promise<void> {
+  const replayable = showsSecret ? null : answer
   await connection.query(
     `INSERT INTO idempotency_record (scope_hash, organization_id, request_hash, status, headers, response)
      VALUES ($1, $2, $3, $4, $5, $6)
@@ -129,7 +139,7 @@ async function storeResponse(
        response = excluded.response, created_at = now()`,
     [
       scopeHash,
-      organizationOf(answer.body),
+      organizationId ?? organizationOf(answer.body),
       requestHash,
       answer.status,
       replayable && JSON.stringify(replayable.headers),
