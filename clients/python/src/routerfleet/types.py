@@ -1451,6 +1451,9 @@ class ConfigApplicationPlanTargetFilterFilter(TypedDict):
     rat: NotRequired[str]
     plmn: NotRequired[str]
     modems: NotRequired[Literal["several", "withoutService"]]
+    near: NotRequired[str]
+    minTodayBytes: NotRequired[int]
+    minMonthBytes: NotRequired[int]
 
 
 class ConfigApplicationPlanTargetFilter(TypedDict):
@@ -1568,6 +1571,9 @@ class JobBatchTargetFilterFilter(TypedDict):
     rat: NotRequired[str]
     plmn: NotRequired[str]
     modems: NotRequired[Literal["several", "withoutService"]]
+    near: NotRequired[str]
+    minTodayBytes: NotRequired[int]
+    minMonthBytes: NotRequired[int]
 
 
 class JobBatchTargetFilter(TypedDict):
@@ -1821,6 +1827,9 @@ class JobBatchPlanTargetFilterFilter(TypedDict):
     rat: NotRequired[str]
     plmn: NotRequired[str]
     modems: NotRequired[Literal["several", "withoutService"]]
+    near: NotRequired[str]
+    minTodayBytes: NotRequired[int]
+    minMonthBytes: NotRequired[int]
 
 
 class JobBatchPlanTargetFilter(TypedDict):
@@ -2119,6 +2128,9 @@ class JobBatchSummaryTargetFilterFilter(TypedDict):
     rat: NotRequired[str]
     plmn: NotRequired[str]
     modems: NotRequired[Literal["several", "withoutService"]]
+    near: NotRequired[str]
+    minTodayBytes: NotRequired[int]
+    minMonthBytes: NotRequired[int]
 
 
 class JobBatchSummaryTargetFilter(TypedDict):

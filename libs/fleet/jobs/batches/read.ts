@@ -7,7 +7,7 @@ import { actorNameSql } from '#fleet/audit/actor-names'
 import { configStates } from '#fleet/config-profiles/config-state'
 import type { FleetContext } from '#fleet/context'
 import { modemConditions } from '#fleet/devices/live-filter'
-import type { FoundFilter } from '#fleet/devices/matching'
+import type { DeviceFilter, FoundFilter } from '#fleet/devices/matching'
 import { deviceStatuses } from '#fleet/devices/status'
 import { stageRanges } from '#fleet/jobs/model/batch-ids'
 import { deliveryOut, type HeldReason, heldReasonSql, heldReasons, momentOfJobSql } from '#fleet/jobs/model/good-moment'
@@ -43,7 +43,10 @@ const filterOut = z
     rat: z.string(),
     plmn: z.string(),
     modems: z.enum(modemConditions),
-  })
+    near: z.string(),
+    minTodayBytes: z.int(),
+    minMonthBytes: z.int(),
+  } satisfies Record<keyof DeviceFilter, z.ZodType>)
   .partial()
 
 const stageSchema = z.object({
