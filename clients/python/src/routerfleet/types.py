@@ -1405,11 +1405,13 @@ class Rollout(TypedDict):
     confirmStages: NotRequired[bool]
     """Pauses the batch after each stage until it is resumed."""
     pauseWhenFailedPct: NotRequired[float]
-    """Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume no
-    longer count.
+    """Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume or
+    a retry no longer count.
     """
     abortWhenFailedPct: NotRequired[float]
-    """Cancels the remaining jobs when this share of the devices up to the current stage has failed."""
+    """Cancels the remaining jobs when this share of the devices up to the current stage has failed. Failures before a
+    retry no longer count.
+    """
 
 
 class ApplyConfigProfileRequest(TypedDict):

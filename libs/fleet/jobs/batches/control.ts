@@ -79,7 +79,7 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
       if (jobs.length > 0) await requirePinnedProfile(connection, batch)
       await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
       if (gated) await holdJobs(connection, jobs, 'rollout')
-      if (gated && retried === 0 && jobs.length > 0) await restartStages(connection, batch)
+      if (gated && jobs.length > 0) await (retried === 0 ? restartStages : settleFewer)(connection, batch, ctx.clock())
       if (retried === 0 && jobs.length > 0)
         await auditObject(ctx, connection, 'job_batch.retried', { organizationId, id: batchId })
       return jobs.length
@@ -149,13 +149,22 @@ function changeBatch(
 }
 
 /** Confirms the stages that have run, and accepts the failures so far. The worker looks anew when jobs expire. */
-const continueSql = `pause_reason = NULL, expires_at = NULL, accepted_failures = failed + timed_out + rejected,
+const continueSql = `pause_reason = NULL, expires_at = NULL, accepted_failures = failed + timed_out + rejected - settled_failures,
   confirmed_stages = CASE WHEN pause_reason = 'stage' THEN jsonb_array_length(stage_times) ELSE confirmed_stages END`
 
-/** Makes the stages of a batch start again, because some of its jobs do. */
-const restartStages = (connection: Connection, { organizationId, batchId }: BatchReference) =>
+/** Makes the stages of a batch start again, because some of its jobs do. What has failed and is not retried counts no more. */
+const restartStages = (connection: Connection, { organizationId, batchId }: BatchReference, nowMs: number) =>
   connection.query(
-    `UPDATE job_batch SET stage_times = '[]', confirmed_stages = 0, accepted_failures = 0, is_out_of_order = true
+    `UPDATE job_batch SET stage_times = '[]', confirmed_stages = 0, accepted_failures = 0, is_out_of_order = true,
+       settled_failures = failed + timed_out + rejected, settled_at = $3
+     WHERE organization_id = $1 AND id = $2`,
+    [organizationId, batchId, new Date(nowMs)],
+  )
+
+/** After more jobs of a batch were retried. */
+const settleFewer = (connection: Connection, { organizationId, batchId }: BatchReference) =>
+  connection.query(
+    `UPDATE job_batch SET settled_failures = least(settled_failures, failed + timed_out + rejected)
      WHERE organization_id = $1 AND id = $2`,
     [organizationId, batchId],
   )

@@ -35,12 +35,14 @@ type GatedBatch = Omit<RolloutFigures, 'stageEndedAtMs'> & {
   pauseReason: PauseReason | 'operator' | null
   /** The jobs that are not held are not the first ones of the batch. */
   isOutOfOrder: boolean
+  /** When it was retried. Earlier failures are not in `failed`. */
+  settledAt: Date | null
 }
 
 const columns = `b.id, b.organization_id AS "organizationId", b.status, b.schedule, b.delivery, b.rollout, b.window_open AS "windowOpen",
   b.recent_releases AS "recentReleases", b.stage_times AS "stageTimes", b.confirmed_stages AS "confirmedStages",
   b.accepted_failures AS "acceptedFailures", b.is_out_of_order AS "isOutOfOrder", b.pause_reason AS "pauseReason", b.total, b.held, b.queued + b.dispatched + b.in_progress - b.held AS open,
-  b.succeeded, b.failed + b.timed_out + b.rejected AS failed`
+  b.succeeded, greatest(b.failed + b.timed_out + b.rejected - b.settled_failures, 0) AS failed, b.settled_at AS "settledAt"`
 
 const gatedBatches = `
   SELECT ${columns} FROM job_batch b
@@ -139,7 +141,7 @@ const isStaged = ({ rollout }: GatedBatch): boolean => rollout?.stages !== undef
 
 /** Adds the counts of its stages to a batch that may release jobs now and whose place cannot be told from its counters. */
 async function withStageCounts(db: Queryable, batch: GatedBatch, nowMs: number): Promise<GatedBatch> {
-  const { id, organizationId, rollout, total, held, isOutOfOrder, schedule } = batch
+  const { id, organizationId, rollout, total, held, isOutOfOrder, schedule, settledAt } = batch
   const mayRelease = held > 0 && isUnderWay(batch) && scheduleAt(schedule, nowMs).open
   if (!isOutOfOrder || !isStaged(batch) || !mayRelease) return batch
   const { rows } = await db.query<StageCounts>(
@@ -147,10 +149,10 @@ async function withStageCounts(db: Queryable, batch: GatedBatch, nowMs: number):
      FROM unnest($3::uuid[], $4::uuid[]) WITH ORDINALITY AS stage (after, up_to, number) CROSS JOIN LATERAL (
        SELECT count(*) FILTER (WHERE hold = 'rollout') AS held,
          count(*) FILTER (WHERE hold IS DISTINCT FROM 'rollout' AND status IN ('queued', 'dispatched', 'inProgress')) AS open,
-         count(*) FILTER (WHERE status IN ('failed', 'timedOut', 'rejected')) AS failed
+         count(*) FILTER (WHERE status IN ('failed', 'timedOut', 'rejected') AND ($5::timestamptz IS NULL OR finished_at > $5)) AS failed
        FROM job WHERE organization_id = $1 AND batch_id = $2 AND id > stage.after AND id <= stage.up_to) s
      ORDER BY stage.number`,
-    [organizationId, id, ...stageRanges(id, stageEnds(rollout ?? {}, total))],
+    [organizationId, id, ...stageRanges(id, stageEnds(rollout ?? {}, total)), settledAt],
   )
   return { ...batch, byStage: rows }
 }

@@ -3,7 +3,7 @@ import { newId } from '#core/ids'
 import { updateDevice } from '#fleet/devices/update'
 import { addFirmware } from '#fleet/firmware/change'
 import { reportJob, takeJobs } from '#fleet/jobs/delivery'
-import { cancelJob } from '#fleet/jobs/device-job'
+import { cancelJob, retryJob } from '#fleet/jobs/device-job'
 import { dispatchJobs } from '#fleet/jobs/dispatch'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { openPool } from '#postgres/pool'
@@ -40,11 +40,16 @@ async function startBatch(deviceCount: number, rollout: Rollout) {
 /** One round of the worker. */
 const release = () => releaseBatches(system)
 
-/** Every released job reaches its device, which reports this end. Returns how many. */
-async function runReleased({ organizationId }: JobFleet, status: 'succeeded' | 'failed'): Promise<number> {
+/** Released jobs, all or some, reach their devices, which report this end. Returns how many. */
+async function runReleased(
+  { organizationId }: JobFleet,
+  status: 'succeeded' | 'failed',
+  most: number | null = null,
+): Promise<number> {
   const { rows } = await pool.query<{ id: string; device_id: string; attempt: number }>(
-    `SELECT id, device_id, attempt FROM job WHERE organization_id = $1 AND status = 'queued' AND hold IS NULL`,
-    [organizationId],
+    `SELECT id, device_id, attempt FROM job WHERE organization_id = $1 AND status = 'queued' AND hold IS NULL
+     ORDER BY id LIMIT $2`,
+    [organizationId, most],
   )
   await dispatchJobs(
     system,
@@ -179,6 +184,53 @@ test('a device of a later stage that is disabled does not stop the canaries, and
   expect(await release()).toBe(1)
   await runReleased(fleet, 'succeeded')
   expect(await release()).toBe(2)
+})
+
+test('failures before the retry of a job no longer cancel its batch, and those after it do', async () => {
+  const { ctx, fleet, reference } = await startBatch(10, { maxPerMinute: 4, abortWhenFailedPct: 40 })
+  const { organizationId } = reference
+  await release()
+  expect(await runReleased(fleet, 'failed')).toBe(4)
+  await release()
+  const { jobs, ...aborted } = await getBatch(ctx, reference)
+  expect(aborted).toMatchObject({ status: 'cancelled', counts: { failed: 4, cancelled: 6 } })
+
+  const retry = (index: number) => retryJob(ctx, { organizationId, jobId: jobs[index]?.id ?? '' })
+  await retry(9)
+  await release()
+  expect(await runReleased(fleet, 'succeeded')).toBe(1)
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'finished', counts: { succeeded: 1, failed: 4 } })
+
+  for (const index of [4, 5, 6, 7, 8]) await retry(index)
+  await release()
+  expect(await runReleased(fleet, 'failed', 3)).toBe(3)
+  await release()
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'running', counts: { failed: 7, queued: 2 } })
+  expect(await runReleased(fleet, 'failed', 1)).toBe(1)
+  await release()
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'cancelled', counts: { failed: 8, cancelled: 1 } })
+})
+
+test('a retry of a batch without stages is not cancelled because of a disabled device', async () => {
+  const { ctx, fleet, reference } = await startBatch(4, { maxPerMinute: 10, abortWhenFailedPct: 25 })
+  const { jobs } = await getBatch(ctx, reference)
+  await updateDevice(ctx, { deviceId: jobs[0]?.deviceId ?? '', change: { status: 'disabled' }, precondition: () => {} })
+  await release()
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'cancelled', counts: { rejected: 1, cancelled: 3 } })
+
+  nowMs += 1
+  await retryBatch(ctx, reference)
+  expect(await release()).toBe(3)
+  nowMs += 1
+  expect(await runReleased(fleet, 'failed', 1)).toBe(1)
+  await release()
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'cancelled', counts: { failed: 1, cancelled: 2 } })
+
+  nowMs += 1
+  await retryBatch(ctx, reference)
+  await release()
+  expect(await runReleased(fleet, 'succeeded')).toBe(3)
+  expect(await getBatch(ctx, reference)).toMatchObject({ status: 'finished', counts: { succeeded: 3, rejected: 1 } })
 })
 
 test('a firmware image skips devices of other models, and the batch keeps what it was', async () => {

@@ -7,10 +7,12 @@ import { type JobStatus, jobStatuses } from '#fleet/jobs/model/states'
 const difference = (status: JobStatus) =>
   `count(*) FILTER (WHERE status = '${status}') - count(*) FILTER (WHERE from_status = '${status}') AS "${status}"`
 
+const runsAgain = `b.status IN ('finished', 'cancelled') AND c.queued + c.dispatched + c."inProgress" > 0`
+
 /**
  * CTEs that apply the rows of `changed` to the counters and the status of their batches. The last one, `batch`, returns the
  * changed batches with `was_finished_at`. A batch finishes with the change that leaves it without open jobs, and runs
- * again when one of its jobs is retried. $1 is the time.
+ * again when one of its jobs is retried: its rollout then counts failures anew. $1 is the time.
  */
 export const batchCountersCtes = `counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held,
@@ -25,10 +27,13 @@ export const batchCountersCtes = `counted AS (
     rejected = b.rejected + c.rejected,
     expires_at = ${earlierExpirySql('c.expires_at')}, is_out_of_order = b.is_out_of_order OR c.withdrawn,
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
+    settled_failures = CASE WHEN ${runsAgain}
+      THEN b.failed + b.timed_out + b.rejected + c.failed + c."timedOut" + c.rejected ELSE b.settled_failures END,
+    settled_at = CASE WHEN ${runsAgain} THEN $1::timestamptz ELSE b.settled_at END,
     status = CASE
       WHEN b.status = 'cancelled' AND c.queued + c.dispatched + c."inProgress" <= 0 THEN b.status
       WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN 'finished'
-      WHEN b.status IN ('finished', 'cancelled') THEN 'running'
+      WHEN ${runsAgain} THEN 'running'
       ELSE b.status END
   FROM counted c WHERE b.id = c.batch_id
   RETURNING b.id, b.organization_id, b.kind, b.status, b.total, b.queued, b.dispatched, b.in_progress, b.succeeded,

@@ -40,11 +40,13 @@ export const rolloutSchema = z
     pauseWhenFailedPct: share
       .optional()
       .describe(
-        'Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume no longer count.',
+        'Pauses the batch when this share of the devices up to the current stage has failed. Failures before a resume or a retry no longer count.',
       ),
     abortWhenFailedPct: share
       .optional()
-      .describe('Cancels the remaining jobs when this share of the devices up to the current stage has failed.'),
+      .describe(
+        'Cancels the remaining jobs when this share of the devices up to the current stage has failed. Failures before a retry no longer count.',
+      ),
   })
   .meta({ id: 'Rollout' })
 
