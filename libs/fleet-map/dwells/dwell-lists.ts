@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { filterInSlices, mapInSlices } from '#core/slices'
+import { filterInSlices, forEachInSlices, mapInSlices } from '#core/slices'
 import { ownershipOf } from '#fleet/devices/ownership'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { deviceIdsWith } from '#fleet/groups/filtered-devices'
@@ -65,7 +65,7 @@ async function readDwells({ pools, dwellSignals, clock }: Sources, reader: Reade
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
       const visible: StoredDwellRow[] = []
       for await (const page of dwellPages(reader, { ...range, deviceIds })) {
-        for (const row of await visibleDwells(pool, organizationId, page)) visible.push(row)
+        for (const row of await visibleDwells(pool, range, page)) visible.push(row)
         if (visible.length > maxDwells) throw tooManyDwells()
       }
       return visible
@@ -96,12 +96,41 @@ function tooManyDwells(): ServiceError {
   })
 }
 
-/** The dwells that began while the organization owned the device; none of a deleted device. */
-export const visibleDwells = (
+/**
+ * The dwells that began while the organization owned the device, as far as it owned it: a dwell that went on after a transfer ends
+ * with it. None of a deleted device, and none that then no longer matches the range.
+ */
+export async function visibleDwells(
   pool: Pool,
-  organizationId: string,
+  range: VisibleRange,
   rows: readonly StoredDwellRow[],
-): Promise<StoredDwellRow[]> => visibleAt(pool, organizationId, rows, ({ arrivedAtMs }) => arrivedAtMs)
+): Promise<StoredDwellRow[]> {
+  const ownedAt = await ownership(pool, range.organizationId, rows)
+  const visible: StoredDwellRow[] = []
+  await forEachInSlices(rows, (row) => {
+    const owned = ownedAt(row, row.arrivedAtMs)
+    const dwell = owned && endingBy(row, owned.toMs)
+    if (dwell && isWithin(dwell, range)) visible.push(dwell)
+  })
+  return visible
+}
+
+type VisibleRange = Pick<DwellRange, 'organizationId' | 'fromMs' | 'nowMs' | 'ongoing' | 'minDurationMs'>
+
+function endingBy(row: StoredDwellRow, endMs: number): StoredDwellRow {
+  const { departedAtMs, firstOutsideAtMs } = row
+  if (endMs === Number.POSITIVE_INFINITY || (firstOutsideAtMs !== null && firstOutsideAtMs < endMs)) return row
+  const wasLeft = departedAtMs !== null && departedAtMs < endMs
+  return { ...row, departedAtMs: wasLeft ? departedAtMs : endMs, firstOutsideAtMs: null }
+}
+
+const isWithin = (
+  { arrivedAtMs, departedAtMs }: StoredDwellRow,
+  { fromMs, nowMs, ongoing, minDurationMs = 0 }: VisibleRange,
+): boolean =>
+  (departedAtMs === null || departedAtMs >= fromMs) &&
+  (departedAtMs ?? nowMs) - arrivedAtMs >= minDurationMs &&
+  !(ongoing && departedAtMs !== null)
 
 /** The rows whose time is in one in which the organization owned the device; none of a deleted device. */
 export async function visibleAt<Row extends { deviceId: string }>(
@@ -110,9 +139,17 @@ export async function visibleAt<Row extends { deviceId: string }>(
   rows: readonly Row[],
   timeMs: (row: Row) => number,
 ): Promise<Row[]> {
-  const deviceIds = [...new Set(rows.map((row) => row.deviceId))]
-  const owned = await ownershipOf(pool, organizationId, deviceIds)
-  const isOwned = (row: Row) =>
-    owned.get(row.deviceId)?.some(({ fromMs, toMs }) => timeMs(row) >= fromMs && timeMs(row) < toMs) ?? false
-  return filterInSlices(rows, isOwned)
+  const ownedAt = await ownership(pool, organizationId, rows)
+  return filterInSlices(rows, (row) => ownedAt(row, timeMs(row)) !== undefined)
+}
+
+/** Returns a function that finds the interval of a time in which the organization owned a device. */
+async function ownership(pool: Pool, organizationId: string, rows: readonly { deviceId: string }[]) {
+  const owned = await ownershipOf(
+    pool,
+    organizationId,
+    rows.map(({ deviceId }) => deviceId),
+  )
+  return ({ deviceId }: { deviceId: string }, atMs: number) =>
+    owned.get(deviceId)?.find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
 }

@@ -97,7 +97,7 @@ async function visibleAfter(
     const limit = step === 0 ? pageSize : Math.max(smallestStep, pageSize)
     const rows = await dwellsTouching(questdb, { ...range, after, limit })
     const inside = place ? rows.filter((row) => place.contains(row)) : rows
-    visible.push(...(await visibleDwells(pool, range.organizationId, inside)))
+    visible.push(...(await visibleDwells(pool, range, inside)))
     const last = rows.at(-1)
     if (visible.length >= pageSize) return { rows: visible.slice(0, pageSize) }
     if (rows.length < limit || !last) return { rows: visible }

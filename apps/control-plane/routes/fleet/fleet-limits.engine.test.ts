@@ -83,6 +83,35 @@ describe('GET /fleet/dwells', () => {
     return buyer
   }
 
+  test('200 ends a dwell with the transfer of its device for the organization that it left', async () => {
+    const [seller, buyer] = [await api.newOrganization(), await api.newOrganization()]
+    const [parked, left] = [
+      await registerDevice(api.services.pool, seller.id),
+      await registerDevice(api.services.pool, seller.id),
+    ]
+    const transferredAtMs = Date.now() - 2 * hourMs
+    for (const deviceId of [parked, left]) await transferDevice(api.services.pool, deviceId, buyer.id, transferredAtMs)
+    const leftAtMs = Date.now() - hourMs
+    await storeRows(api.questdb, 'dwell', [
+      dwell(seller, parked, 5 * hourMs, { departedAtMs: null }),
+      dwell(seller, left, 4 * hourMs, { departedAtMs: leftAtMs, firstOutsideAtMs: leftAtMs + minuteMs }),
+    ])
+    const departedAt = new Date(transferredAtMs).toISOString()
+    expect((await read(seller, '/fleet/dwells')).body.items).toMatchObject([
+      { deviceId: left, departedAt, firstOutsideAt: null, durationS: 7_200 },
+      { deviceId: parked, departedAt, firstOutsideAt: null, durationS: 10_800 },
+    ])
+    const idsFor = async (query: string) =>
+      (await read(seller, `/fleet/dwells?${query}`)).body.items.map(({ deviceId }: { deviceId: string }) => deviceId)
+    expect(await idsFor('ongoing=true')).toEqual([])
+    expect(await idsFor('sinceMinutes=90')).toEqual([])
+    expect(await idsFor(`minDurationS=${2.5 * 3_600}`)).toEqual([parked])
+    expect((await read(seller, '/fleet/gps?include=dwells')).body.dwells).toMatchObject([
+      { departedAt },
+      { departedAt },
+    ])
+  })
+
   test('200 skips many hidden dwells with few queries', async () => {
     const buyer = await soldDevice(400)
     const texts: string[] = []
