@@ -2,7 +2,8 @@ import type { DeviceEvent } from '#fleet/devices/events'
 import { cellularStates, newestSampleMs, reportHours, systemStates } from '#questdb/device/device-states'
 import { clipRanges, type OwnedRange } from '#questdb/device/owned-rows'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type DeviceChange, handoversOf, systemChangesOf } from '#telemetry/position/device-changes'
+import { type CellularState, type DeviceChange, handoversOf, systemChangesOf } from '#telemetry/position/device-changes'
+import { maxModems } from '#telemetry/report/sources'
 
 export const measuredKinds = ['reboot', 'handover', 'fault', 'report'] as const
 export type MeasuredKind = (typeof measuredKinds)[number]
@@ -31,7 +32,7 @@ export async function measuredEvents(
   const within = clipRanges(ranges, sliceStartMs, untilMs + 1)
   const before = clipRanges(ranges, startMs, sliceStartMs)
   const [cellular, system, olderMs] = await Promise.all([
-    kinds.has('handover') ? readSlice(cellularStates, questdb, deviceId, within, before) : nothing,
+    kinds.has('handover') ? readCellular(questdb, deviceId, ranges, within, before) : nothing,
     kinds.has('reboot') || kinds.has('fault') ? readSlice(systemStates, questdb, deviceId, within, before) : nothing,
     kinds.has('report') ? newestSampleMs(questdb, deviceId, before) : null,
   ])
@@ -75,15 +76,34 @@ async function readSlice<State extends { tsMs: number }>(
   return { states: [...older.states, ...states], afterMs: older.states[0]?.tsMs ?? null }
 }
 
+/** The cellular states of a slice, with the state of each of its modems where the slice ends. */
+async function readCellular(
+  questdb: QuestdbSql,
+  deviceId: string,
+  ranges: readonly OwnedRange[],
+  within: readonly OwnedRange[],
+  before: readonly OwnedRange[],
+): Promise<Slice<CellularState>> {
+  const { states, afterMs } = await readSlice(cellularStates, questdb, deviceId, within, before)
+  if (afterMs === null) return { states, afterMs }
+  const known = new Set(states.filter(({ tsMs }) => tsMs <= afterMs).map(({ modem }) => modem))
+  const unknown = new Set(states.map(({ modem }) => modem).filter((modem) => !known.has(modem)))
+  const untilEnd = clipRanges(ranges, 0, afterMs + 1)
+  const older = await Promise.all(
+    [...unknown].slice(0, maxModems).map((modem) => cellularStates(questdb, deviceId, untilEnd, 1, modem)),
+  )
+  return { states: [...older.flatMap((newest) => newest.states), ...states], afterMs }
+}
+
 const nothing = { states: [], afterMs: null }
 
-const changeEvent = ({ tsMs, kind, action, detail }: DeviceChange): DeviceEvent => ({
-  id: `${kind}:${action}`,
+const changeEvent = ({ tsMs, kind, action, modem, detail }: DeviceChange): DeviceEvent => ({
+  id: modem === null ? `${kind}:${action}` : `${kind}:${action}:${modem}`,
   atMs: tsMs,
   kind,
   action,
   by: null,
-  detail,
+  detail: modem === null ? detail : { modem, ...detail },
 })
 
 type Hour = { hourMs: number; samples: number; firstMs: number; lastMs: number }

@@ -1,23 +1,32 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import type { CellularState, SystemState } from '#telemetry/position/device-changes'
 import { kinds } from '#telemetry/report/fields'
-import { clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
+import { type Condition, clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 
-const columns = { cellular: 'rat, plmn, operator_name, cell_id', system: 'uptime_s, reboot_reason, fault' } as const
+/** `told`: the condition for rows that tell a state. */
+const sources = {
+  cellular: {
+    columns: 'modem, rat, plmn, operator_name, cell_id',
+    told: '(rat IS NOT NULL OR plmn IS NOT NULL OR cell_id IS NOT NULL)',
+  },
+  system: { columns: 'uptime_s, reboot_reason, fault', told: 'true' },
+} as const
 
 /** The newest rows of a table, oldest first. `isCut`: there are older ones. */
 type Newest<State> = { states: State[]; isCut: boolean }
 
-/** The newest `limit` cellular states of a device within the ranges. */
+/** The newest `limit` cellular states of a device within the ranges, of one modem if it is given (null: the one without a name). */
 export async function cellularStates(
   questdb: QuestdbSql,
   deviceId: string,
   ranges: readonly OwnedRange[],
   limit: number,
+  modem?: string | null,
 ): Promise<Newest<CellularState>> {
-  const rows = await newestRows(questdb, 'cellular', deviceId, ranges, limit)
-  return newest(rows, limit, ([tsMs, rat, plmn, operatorName, cellId]) => ({
+  const rows = await newestRows(questdb, 'cellular', ownedRows(deviceId, ranges, modem), limit)
+  return newest(rows, limit, ([tsMs, name, rat, plmn, operatorName, cellId]) => ({
     tsMs: tsMs as number,
+    modem: name as string | null,
     rat: rat as string | null,
     plmn: plmn as string | null,
     operatorName: operatorName as string | null,
@@ -32,7 +41,7 @@ export async function systemStates(
   ranges: readonly OwnedRange[],
   limit: number,
 ): Promise<Newest<SystemState>> {
-  const rows = await newestRows(questdb, 'system', deviceId, ranges, limit)
+  const rows = await newestRows(questdb, 'system', ownedRows(deviceId, ranges), limit)
   return newest(rows, limit, ([tsMs, uptimeS, rebootReason, fault]) => ({
     tsMs: tsMs as number,
     uptimeS: uptimeS === null ? null : Number(uptimeS),
@@ -47,15 +56,14 @@ function newest<State>(rows: readonly unknown[][], limit: number, read: (row: un
 
 async function newestRows(
   questdb: QuestdbSql,
-  table: keyof typeof columns,
-  deviceId: string,
-  ranges: readonly OwnedRange[],
+  table: keyof typeof sources,
+  owned: Condition | undefined,
   limit: number,
 ): Promise<unknown[][]> {
-  const owned = ownedRows(deviceId, ranges)
   if (!owned) return []
+  const { columns, told } = sources[table]
   return questdb.queryArrays(
-    `SELECT ts, ${columns[table]} FROM ${table} WHERE ${owned.text} ORDER BY ts DESC LIMIT $${owned.values.length + 1}`,
+    `SELECT ts, ${columns} FROM ${table} WHERE ${owned.text} AND ${told} ORDER BY ts DESC LIMIT $${owned.values.length + 1}`,
     [...owned.values, limit + 1],
   )
 }

@@ -6,10 +6,15 @@ export type OwnedRange = { organizationId: string; fromMs: number; toMs: number 
 export type Condition = { text: string; values: SqlValue[] }
 
 /**
- * The WHERE condition for a device's rows in these ranges, of one modem if it is given, starting at `$1`; undefined when nothing can match. The
- * outer time bounds are separate conditions, because only these let QuestDB skip partitions.
+ * The WHERE condition for a device's rows in these ranges, of one modem if it is given (null: the one without a name), starting at
+ * `$1`; undefined when nothing can match. The outer time bounds are separate conditions, because only these let QuestDB skip
+ * partitions.
  */
-export function ownedRows(deviceId: string, ranges: readonly OwnedRange[], modem?: string): Condition | undefined {
+export function ownedRows(
+  deviceId: string,
+  ranges: readonly OwnedRange[],
+  modem?: string | null,
+): Condition | undefined {
   const open = ranges.filter((range) => range.fromMs < range.toMs)
   const first = open[0]
   if (!first) return undefined
@@ -29,7 +34,7 @@ export function ownedRows(deviceId: string, ranges: readonly OwnedRange[], modem
             return `(org_id = ${bind(organizationId)} AND ts >= ${from} AND ts < ${to})`
           })
           .join(' OR ')
-  const ofModem = modem === undefined ? '' : ` AND modem = ${bind(modem)}`
+  const ofModem = modem === undefined ? '' : modem === null ? ' AND modem IS NULL' : ` AND modem = ${bind(modem)}`
   return { text: `device_id = $1 AND ts >= $2 AND ts < $3 AND (${owned})${ofModem}`, values }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type CellularState, handoversOf, type SystemState, systemChangesOf } from './device-changes.ts'
 
 const cell = (tsMs: number, fields: Partial<CellularState> = {}): CellularState => ({
-  ...{ tsMs, rat: 'lte', plmn: '26201', operatorName: 'A', cellId: '1' },
+  ...{ tsMs, modem: null, rat: 'lte', plmn: '26201', operatorName: 'A', cellId: '1' },
   ...fields,
 })
 const system = (tsMs: number, fields: Partial<SystemState> = {}): SystemState => ({
@@ -40,11 +40,23 @@ test('a sample without radio fields is no handover, and does not hide the next o
   expect(actions(handoversOf([cell(0), empty, cell(2, { cellId: '2' })]))).toEqual([[2, 'cell_changed']])
 })
 
+test('each modem is compared with itself, and both can change in one millisecond', () => {
+  const second = { modem: 'wwan1', plmn: '26202', cellId: '7' }
+  const samples = [0, 1, 2, 3].flatMap((tsMs) => [cell(tsMs, { modem: 'wwan0' }), cell(tsMs, second)])
+  expect(handoversOf(samples)).toEqual([])
+  const changed = [cell(4, { modem: 'wwan0', cellId: '2' }), cell(4, { ...second, cellId: '8' })]
+  expect(handoversOf([...samples, ...changed])).toMatchObject([
+    { tsMs: 4, action: 'cell_changed', modem: 'wwan0', detail: { from: { cellId: '1' }, to: { cellId: '2' } } },
+    { tsMs: 4, action: 'cell_changed', modem: 'wwan1', detail: { from: { cellId: '7' }, to: { cellId: '8' } } },
+  ])
+})
+
 test('a lower uptime is a reboot, also behind a sample without uptime', () => {
   const minute = 60_000
   const before = system(60 * minute, { uptimeS: 3_600 })
   const after = system(62 * minute, { uptimeS: 30, rebootReason: 'watchdog' })
-  const reboot = { tsMs: 62 * minute, kind: 'reboot', action: 'rebooted', detail: { uptimeS: 30, reason: 'watchdog' } }
+  const detail = { uptimeS: 30, reason: 'watchdog' }
+  const reboot = { tsMs: 62 * minute, kind: 'reboot', action: 'rebooted', modem: null, detail }
   expect(systemChangesOf([before, after])).toEqual([reboot])
   expect(systemChangesOf([before, system(61 * minute, { uptimeS: null }), after])).toEqual([reboot])
 })

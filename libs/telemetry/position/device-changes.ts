@@ -1,6 +1,7 @@
-/** What a device's cellular samples say about its connection. Times are epoch milliseconds. */
+/** What a device's cellular samples say about the connection of a modem. Times are epoch milliseconds. `modem`: null without a name. */
 export type CellularState = {
   tsMs: number
+  modem: string | null
   rat: string | null
   plmn: string | null
   operatorName: string | null
@@ -10,11 +11,12 @@ export type CellularState = {
 /** What a device's system samples say about it. */
 export type SystemState = { tsMs: number; uptimeS: number | null; rebootReason: string | null; fault: string | null }
 
-/** A change that two consecutive samples show. `tsMs` is the time of the later one. */
+/** A change that two consecutive samples show. `tsMs` is the time of the later one. `modem`: the name of the modem, if it is of one. */
 export type DeviceChange = {
   tsMs: number
   kind: 'handover' | 'reboot' | 'fault'
   action: string
+  modem: string | null
   detail: Record<string, unknown>
 }
 
@@ -22,18 +24,20 @@ export type DeviceChange = {
 const uptimeToleranceMs = 120_000
 
 /**
- * Returns the changes of cell, operator, radio technology and service between consecutive samples, which are in the order of
- * time. The first sample only provides the state before the second one. A value that a sample does not contain is no
- * change.
+ * Returns the changes of cell, operator, radio technology and service between consecutive samples of each modem. Its samples are
+ * in the order of time, and the first one only provides the state before the second one. A value that a sample does not contain
+ * is no change.
  */
 export function handoversOf(samples: readonly CellularState[]): DeviceChange[] {
   const changes: DeviceChange[] = []
-  let before: CellularState | undefined
+  const states = new Map<string | null, CellularState>()
   for (const sample of samples) {
+    const { tsMs, modem } = sample
     if (sample.rat === null && sample.cellId === null && sample.plmn === null) continue
+    const before = states.get(modem)
     const action = before && handoverAction(before, sample)
-    if (before && action) changes.push({ tsMs: sample.tsMs, kind: 'handover', action, detail: fromTo(before, sample) })
-    before = sample
+    if (before && action) changes.push({ tsMs, kind: 'handover', action, modem, detail: fromTo(before, sample) })
+    states.set(modem, sample)
   }
   return changes
 }
@@ -72,11 +76,12 @@ function rebootBetween(before: SystemState, { tsMs, uptimeS, rebootReason }: Sys
   if (before.uptimeS === null || uptimeS === null) return []
   const laggingMs = tsMs - before.tsMs - (uptimeS - before.uptimeS) * 1_000
   const hasRestarted = uptimeS < before.uptimeS || laggingMs > uptimeToleranceMs
-  return hasRestarted ? [{ tsMs, kind: 'reboot', action: 'rebooted', detail: { uptimeS, reason: rebootReason } }] : []
+  if (!hasRestarted) return []
+  return [{ tsMs, kind: 'reboot', action: 'rebooted', modem: null, detail: { uptimeS, reason: rebootReason } }]
 }
 
 function faultBetween({ fault: before }: SystemState, { tsMs, fault }: SystemState): DeviceChange[] {
   if (before === fault) return []
   const action = fault === null ? 'fault_ended' : 'fault_reported'
-  return [{ tsMs, kind: 'fault', action, detail: { fault: fault ?? before } }]
+  return [{ tsMs, kind: 'fault', action, modem: null, detail: { fault: fault ?? before } }]
 }

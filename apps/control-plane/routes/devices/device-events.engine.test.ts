@@ -120,6 +120,45 @@ describe('GET /devices/:id/events', () => {
     expect(counted.reduce((sum, count) => sum + count, 0)).toBe(6_000)
   })
 
+  test('handovers are of one modem, with its name and an id of their own, also across the edges of slices', async () => {
+    const { readAll, store } = await newDevice()
+    const now = Math.floor(Date.now() / 1_000) * 1_000
+    const day = 24 * hourMs
+    const sample = (tsMs: number, modem: string | null, cellId: string) => ({
+      ...{ tsMs, modem, rat: 'lte', plmn: modem === 'wwan1' ? '26202' : '26201', cellId },
+    })
+    const silent = { modem: 'wwan1', rat: null, plmn: null, cellId: null }
+    // The second modem was silent for weeks, in which the first one filled more than a slice.
+    await store('cellular', [
+      sample(now - 30 * day, 'wwan0', '1'),
+      sample(now - 30 * day, 'wwan1', '7'),
+      { ...silent, tsMs: now - 29 * day },
+      ...Array.from({ length: 5_100 }, (_, index) => sample(now - day - index * 1_000, 'wwan0', '1')),
+      sample(now - 2 * minuteMs, 'wwan1', '8'),
+      sample(now - minuteMs, 'wwan0', '2'),
+      sample(now - minuteMs, 'wwan1', '9'),
+      sample(now - 30_000, 'wwan0', '2'),
+    ])
+    for (const limit of [1, 50]) {
+      const events = await readAll(`kind=handover&limit=${limit}`)
+      expect(events.map(({ id }) => id)).toEqual([
+        `${now - minuteMs}:handover:cell_changed:wwan1`,
+        `${now - minuteMs}:handover:cell_changed:wwan0`,
+        `${now - 2 * minuteMs}:handover:cell_changed:wwan1`,
+      ])
+      expect(events.map(({ detail }) => detail.modem)).toEqual(['wwan1', 'wwan0', 'wwan1'])
+      expect(events[2]?.detail).toMatchObject({ from: { cellId: '7' }, to: { cellId: '8' } })
+    }
+    const unnamed = await newDevice()
+    await unnamed.store('cellular', [sample(now - minuteMs, null, '1'), sample(now, null, '2')])
+    const place = { rat: 'lte', plmn: '26201', operatorName: null }
+    expect(await unnamed.readAll('kind=handover')).toMatchObject([{ id: `${now}:handover:cell_changed` }])
+    expect((await unnamed.readAll('kind=handover'))[0]?.detail).toEqual({
+      from: { ...place, cellId: '1' },
+      to: { ...place, cellId: '2' },
+    })
+  })
+
   test('kinds whose scope is missing are omitted; one of them alone is 403; a stranger gets 404', async () => {
     const { organizationId, deviceId, read } = await newDevice()
     const reader = await api.newKey([organizationId], ['device:read', 'job:read'])

@@ -1052,9 +1052,10 @@ class Operations(Requests):
 
         One stream of status changes (`status`), requests of callers (`change`, needs `audit:read`), jobs (`job`,
         `job:read`), alerts (`alert`, `alert:read`), and what telemetry shows (`telemetry:read`): reboots, handovers
-        (changes of cell, operator, technology and service), faults, and one `report` event per UTC hour with the
-        number of samples. `omitted` lists the kinds that you cannot read. A page can have fewer events than
-        `limit`; the stream ends when `nextCursor` is null.
+        (changes of cell, operator, technology and service of a modem, whose name is `detail.modem` if the router
+        names its modems), faults, and one `report` event per UTC hour with the number of samples. `omitted` lists
+        the kinds that you cannot read. A page can have fewer events than `limit`; the stream ends when `nextCursor`
+        is null.
 
         Requires the scope `device:read`.
 

@@ -69,7 +69,7 @@ export function eventText({ kind, action, detail }: DeviceEvent): { title: strin
     case 'handover':
       return {
         title: handoverTitles[action] ?? action,
-        more: `${radioText(detail.from as Radio)} → ${radioText(detail.to as Radio)}`,
+        more: `${modemText(detail.modem)}${radioText(detail.from as Radio)} → ${radioText(detail.to as Radio)}`,
       }
     case 'fault':
       return { title: action === 'fault_ended' ? 'Fault ended' : 'Fault reported', more: String(detail.fault ?? '') }
@@ -97,6 +97,8 @@ function alertText({ severity, condition, placeName, near }: DeviceEvent['detail
   ]
   return [`Severity: ${severity}`, ...where].filter(Boolean).join(', ').concat('.')
 }
+
+const modemText = (modem: unknown): string => (textOf(modem) === null ? '' : `${modem}: `)
 
 const radioText = ({ rat, plmn, operatorName, cellId }: Radio): string =>
   rat === 'none'
