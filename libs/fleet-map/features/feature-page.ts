@@ -1,8 +1,9 @@
-import type { Towns } from '#core/near'
+import type { Near, Towns } from '#core/near'
 import type { FleetContext } from '#fleet/context'
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import type { DeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import type { FeatureTimes } from '#fleet-map/features/feature-times'
+import { townTypes } from '#fleet-map/features/properties'
 import type { Feature } from '#fleet-map/gps/formats'
 import type { LiveMaps } from '#fleet-map/live/live-maps'
 import type { Revisions } from '#fleet-map/revisions'
@@ -64,8 +65,7 @@ export function flat(nested: Nested, prefix = ''): Nested {
 export const listText = (entries: readonly string[]): string | null => (entries.length > 0 ? entries.join(',') : null)
 
 /** A town near a position as properties. They are always there, because programs take the properties from the first features. */
-export const townProperties = (near: { name: string; country: string; distanceKm: number } | null, prefix = '') => ({
-  [`${prefix}near_name`]: near?.name ?? null,
-  [`${prefix}near_country`]: near?.country ?? null,
-  [`${prefix}near_distanceKm`]: near?.distanceKm ?? null,
-})
+export const townProperties = (near: Near | null, prefix = '') =>
+  Object.fromEntries(townMembers.map((member) => [`${prefix}near_${member}`, near?.[member] ?? null]))
+
+const townMembers = Object.keys(townTypes) as (keyof Near)[]

@@ -1,14 +1,23 @@
+import type { Near } from '#core/near'
 import type { CollectionId } from '#fleet-map/features/collections'
 
 type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'date-time'
 type Properties = Record<string, PropertyType>
 
 const position: Properties = { lat: 'number', lon: 'number' }
-const near: Properties = { near_name: 'string', near_country: 'string', near_distanceKm: 'number' }
+/** The members of the nearest town. Their properties begin with `near_`. */
+export const townTypes: Record<keyof Near, PropertyType> = {
+  name: 'string',
+  country: 'string',
+  distanceKm: 'number',
+  bearing: 'integer',
+}
 const signalOfTime: Properties = { rsrpP50Dbm: 'number', sinrP50Db: 'number', noServiceS: 'number' }
 
 const prefixed = (prefix: string, properties: Properties): Properties =>
   Object.fromEntries(Object.entries(properties).map(([name, type]) => [`${prefix}_${name}`, type]))
+
+const near = prefixed('near', townTypes)
 
 // Ages are numbers, because some programs have integers of 32 bits only.
 const location: Properties = {

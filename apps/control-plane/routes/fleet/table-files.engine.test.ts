@@ -7,6 +7,7 @@ import { parse } from 'csv-parse/sync'
 import { cellToCenterChild, gridDisk, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import type { Near } from '#core/near'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
 import { csvCell, openDuckDb, readParquet } from '#test/parquet'
@@ -215,6 +216,22 @@ test('the geometries are those of the collections in /ogc', async () => {
       )
     }
   }
+})
+
+test('the nearest towns are those of JSON, with distance and bearing', async () => {
+  const towns = async (name: 'dwells' | 'trips', prefix: string) => {
+    const { rows } = await files(name, fleet)
+    return rows.map((row) => members.map((member) => csvCell(row[`${prefix}near_${member}`])))
+  }
+  const members = ['name', 'country', 'distanceKm', 'bearing'] as const
+  const expected = (near: Near | undefined) => members.map((member) => csvCell(near?.[member]))
+  const listed = async (name: string) => (await api.call('GET', `/fleet/${name}`, { token: fleet.key })).body.items
+  const dwells: { near: Near }[] = await listed('dwells')
+  expect(dwells.map(({ near }) => near.bearing > 0)).toEqual([true, true, true])
+  expect(await towns('dwells', '')).toEqual(dwells.map(({ near }) => expected(near)))
+  const trips: { from: { near: Near }; to: { near: Near } | null }[] = await listed('trips')
+  expect(await towns('trips', 'from_')).toEqual(trips.map(({ from }) => expected(from.near)))
+  expect(await towns('trips', 'to_')).toEqual(trips.map(({ to }) => expected(to?.near)))
 })
 
 test('limit and cursor select the rows of a file', async () => {

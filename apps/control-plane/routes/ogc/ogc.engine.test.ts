@@ -448,6 +448,8 @@ describe('coverage and dead zones', () => {
       geometry: { type: 'MultiPolygon' },
       properties: { zoneId: lowest, cells: [dead, neighbour].sort().join(), noServiceS: 11 * 60, devices: 1 },
     })
+    const [{ near }] = (await get(key, '/fleet/dead-zones')).body.items
+    expect(zone?.properties).toMatchObject({ near_distanceKm: near.distanceKm, near_bearing: near.bearing })
     const [polygon, ...more] = (zone?.geometry?.coordinates ?? []) as [number, number][][][]
     expect([polygon?.length, polygon?.[0]?.length, more.length]).toEqual([1, 11, 0])
     expect(polygon?.[0]).toContainEqual(cellToBoundary(dead, true)[0])
