@@ -28,7 +28,7 @@ const cellPaths = [
   'confidence',
   'lastAt',
 ]
-const trailPaths = ['deviceId', 'ts', 'lat', 'lon', 'rat', 'rsrpDbm', 'sinrDb', 'quality']
+const trailPaths = ['deviceId', 'ts', 'lat', 'lon', 'modem', 'rat', 'rsrpDbm', 'sinrDb', 'quality']
 const clusterPaths = ['lat', 'lon', 'devices']
 
 /**

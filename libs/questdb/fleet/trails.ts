@@ -1,12 +1,15 @@
 import { isUuid } from '#core/ids'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
 import { type Quality, signalQuality } from '#telemetry/coverage/quality'
+import { connectedWithinMs } from '#telemetry/rows/active-modem'
+import { activeSignals, type StepConnection, type StepSignal } from './trail-signals.ts'
 
-/** A point on a device's trail, with the signal of the same step if there was one. */
+/** A point on a device's trail, with the signal of the modem that was active then, if there was one at about that time. */
 export type TrailPoint = {
   tsMs: number
   lat: number
   lon: number
+  modem: string | null
   rat: string | null
   rsrpDbm: number | null
   sinrDb: number | null
@@ -25,9 +28,12 @@ type SignalColumns = [
   deviceId: string,
   step: number,
   tsMs: number,
+  modem: string | null,
+  servedMs: number | null,
   rat: string | null,
   rsrpDbm: number | null,
   sinrDb: number | null,
+  rssiDbm: number | null,
 ]
 
 // Maximum time between a point and its signal.
@@ -51,17 +57,21 @@ export async function deviceTrails(questdb: QuestdbSql, range: TrailRange): Prom
       values,
     ),
     questdb.queryArrays<SignalColumns>(
-      `SELECT device_id, ${step}, max(ts), last(rat), last(rsrp_dbm), last(sinr_db) FROM cellular ${where}
-       GROUP BY device_id, step ORDER BY step`,
+      `SELECT device_id, ${step}, max(ts), modem, max(CASE WHEN rat = 'none' THEN null ELSE ts END),
+         last(rat), last(rsrp_dbm), last(sinr_db), last(rssi_dbm)
+       FROM cellular ${where} GROUP BY device_id, step, modem ORDER BY step`,
       values,
     ),
   ])
+  const connectionsOf = await readConnections(questdb, signals, range, step)
   const signalsOf = Map.groupBy(signals, ([deviceId]) => deviceId)
+  const withinMs = Math.max(signalWithinMs, stepS * 1_000)
   const trails = new Map<string, TrailPoint[]>(deviceIds.map((deviceId) => [deviceId, []]))
   for (const [deviceId, ways] of Map.groupBy(positions, ([id]) => id)) {
-    trails
-      .get(deviceId)
-      ?.push(...withSignals(ways, signalsOf.get(deviceId) ?? [], Math.max(signalWithinMs, stepS * 1_000)))
+    const own = (signalsOf.get(deviceId) ?? []).map(stepSignal)
+    const times = ways.map(([, , tsMs]) => tsMs)
+    const found = activeSignals(times, own, connectionsOf.get(deviceId) ?? [], withinMs)
+    trails.get(deviceId)?.push(...ways.map((way, index) => trailPoint(way, found[index])))
   }
   return trails
 }
@@ -72,17 +82,31 @@ const pickedBy = (deviceIds: readonly string[]): string => {
   return ` AND device_id IN (${literals.join(', ') || 'null'})`
 }
 
-/** Both lists in order of time, so that one walk through them finds each point's nearest signal. */
-function withSignals(
-  ways: readonly PositionColumns[],
+/** When the named modems of these devices were connected. A device that names none needs no choice between modems. */
+async function readConnections(
+  questdb: QuestdbSql,
   signals: readonly SignalColumns[],
-  withinMs: number,
-): TrailPoint[] {
-  let at = 0
-  return ways.map(([, , tsMs, lat, lon]) => {
-    const distance = (index: number) => Math.abs((signals[index]?.[2] ?? Number.POSITIVE_INFINITY) - tsMs)
-    while (distance(at + 1) <= distance(at) && at + 1 < signals.length) at++
-    const [, , , rat = null, rsrpDbm = null, sinrDb = null] = (distance(at) <= withinMs && signals[at]) || []
-    return { tsMs, lat, lon, rat, rsrpDbm, sinrDb, quality: signalQuality({ rat, rsrpDbm, sinrDb }).quality }
-  })
+  { organizationId, fromMs, toMs }: TrailRange,
+  step: string,
+): Promise<Map<string, StepConnection[]>> {
+  const naming = new Set(signals.flatMap(([deviceId, , , modem]) => (modem === null ? [] : [deviceId])))
+  if (naming.size === 0) return new Map()
+  const rows = await questdb.queryArrays<[deviceId: string, step: number, tsMs: number, modem: string]>(
+    `SELECT device_id, ${step}, max(ts), modem FROM connection
+     WHERE org_id = $1 AND ts >= $2 AND ts < $3${pickedBy([...naming])} AND state = 'connected' AND modem IS NOT NULL
+     GROUP BY device_id, step, modem ORDER BY step`,
+    [organizationId, timestampParameter(fromMs - connectedWithinMs), timestampParameter(toMs)],
+  )
+  const connections = Map.groupBy(rows, ([deviceId]) => deviceId)
+  return new Map([...connections].map(([id, own]) => [id, own.map(([, , tsMs, modem]) => ({ tsMs, modem }))]))
+}
+
+const stepSignal = ([, , tsMs, modem, servedMs, rat, rsrpDbm, sinrDb, rssiDbm]: SignalColumns): StepSignal => ({
+  ...{ tsMs, modem, servedMs, rat, rsrpDbm, sinrDb, rssiDbm },
+})
+
+function trailPoint([, , tsMs, lat, lon]: PositionColumns, signal: StepSignal | undefined): TrailPoint {
+  const { modem = null, rat = null, rsrpDbm = null, sinrDb = null } = signal ?? {}
+  const quality = signal ? signalQuality(signal).quality : null
+  return { tsMs, lat, lon, modem, rat, rsrpDbm, sinrDb, quality }
 }

@@ -58,7 +58,7 @@ export const gpsQuery = z
     include: wordList(includable)
       .optional()
       .describe(
-        'Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, and `modems`: the signal of each modem of a device.',
+        'Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, whose points have the signal of the modem that was active then, and `modems`: the signal of each modem of a device.',
       ),
     cluster: flag().optional().describe('Combines devices that would overlap at `zoom`.'),
     format: z.enum(['json', 'columnar', 'geojson']).default('json'),

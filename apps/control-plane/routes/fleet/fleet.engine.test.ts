@@ -332,6 +332,38 @@ describe('GET /fleet/gps', () => {
     expect(body.trails).toMatchObject([{ deviceId, points: [{ lat: 10 }, { lat: 10.1, quality: 'good' }] }])
   })
 
+  test('200 with trails: the quality of radio before LTE, and of the modem that was active then', async () => {
+    const organization = await api.newOrganization()
+    const deviceId = await newDevice(organization)
+    const at = (agoMinutes: number, fields: Record<string, unknown>) =>
+      row(organization, deviceId, agoMinutes * minuteMs, fields)
+    await store('location', ...[4, 3, 2].map((ago) => at(ago, fixAt(10, 10 + ago))))
+    await store(
+      'cellular',
+      at(4, { rat: 'hspa', rssiDbm: -100 }),
+      at(3, { modem: 'wwan0', rat: 'lte', rsrpDbm: -90 }),
+      at(2, { modem: 'wwan0', rat: 'gsm', rssiDbm: -85 }),
+      ...[3, 2].map((ago) => at(ago - 0.1, { modem: 'wwan1', rat: 'lte', rsrpDbm: -110 })),
+    )
+    await store(
+      'connection',
+      at(3, { modem: 'wwan0', state: 'connected' }),
+      at(2, { modem: 'wwan0', state: 'disconnected' }),
+      at(2, { modem: 'wwan1', state: 'connected' }),
+    )
+    const { body } = await gps(organization, 'include=trails&sinceMinutes=10')
+    expect(body.trails[0].points).toMatchObject([
+      { modem: null, rat: 'hspa', quality: 'poor' },
+      { modem: 'wwan0', rsrpDbm: -90, quality: 'good' },
+      { modem: 'wwan1', rsrpDbm: -110, quality: 'poor' },
+    ])
+    const columns = (await gps(organization, 'include=trails&sinceMinutes=10&format=columnar')).body.trails
+    expect([columns.modem, columns.quality]).toEqual([
+      [null, 'wwan0', 'wwan1'],
+      ['poor', 'good', 'poor'],
+    ])
+  })
+
   test('200 limits the window to the plan; 403 plan_feature on a plan without fleet GPS', async () => {
     const pro = await api.newOrganization({ plan: 'pro' })
     expect((await gps(pro, 'sinceMinutes=129600')).body.window).toMatchObject({ limitedBy: 'plan' })

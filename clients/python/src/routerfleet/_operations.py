@@ -3146,8 +3146,9 @@ class Operations(Requests):
             place_id: Returns only what is inside this place.
             device_id: Can be repeated. Returns only these devices. Does not apply to `coverage` and `dwells`.
             fields: Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.
-            include: Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, and `modems`:
-                the signal of each modem of a device.
+            include: Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, whose points
+                have the signal of the modem that was active then, and `modems`: the signal of each modem of a
+                device.
             cluster: Combines devices that would overlap at `zoom`.
             since: The `asOf` of an earlier response. Returns only changes since then.
             cursor: The `nextCursor` of the previous page.
@@ -3217,8 +3218,9 @@ class Operations(Requests):
             place_id: Returns only what is inside this place.
             device_id: Can be repeated. Returns only these devices. Does not apply to `coverage` and `dwells`.
             fields: Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.
-            include: Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, and `modems`:
-                the signal of each modem of a device.
+            include: Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`, whose points
+                have the signal of the modem that was active then, and `modems`: the signal of each modem of a
+                device.
             cluster: Combines devices that would overlap at `zoom`.
             since: The `asOf` of an earlier response. Returns only changes since then.
         """
