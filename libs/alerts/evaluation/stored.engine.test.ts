@@ -261,6 +261,20 @@ describe('no_fix', () => {
     expect(await alertsOf(fleet)).toMatchObject([{ state: 'closed', closeReason: 'condition_ended' }])
   })
 
+  test('a device that was transferred has no last fix until its new owner has one', async () => {
+    const [from, to] = [await newFleet(0), await newFleet()]
+    await move(from.first, 50, 8)
+    await transferDevice(from.ctx, { deviceId: from.first, toOrgId: to.organizationId, ...anyRevision })
+    await pool.query(
+      `UPDATE device SET status = 'online', created_at = now() - interval '1 day', last_fix_at = last_fix_at - interval '1 hour'
+       WHERE id = $1`,
+      [from.first],
+    )
+    await newAlertRule(to, noFix)
+    await evaluateStored(system)
+    expect(await alertsOf(to)).toMatchObject([{ deviceId: from.first, state: 'open', measured: { lastFixAt: null } }])
+  })
+
   test('gives a device that was offline, or is new, the whole period to find a fix', async () => {
     const fleet = await newFleet(0, 0)
     await pool.query("UPDATE device SET created_at = now() - interval '1 day' WHERE id = $1", [fleet.first])

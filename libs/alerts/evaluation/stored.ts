@@ -33,13 +33,14 @@ const onlineSince = `coalesce((
     AND e.detail ->> 'from' IN ('provisioning', 'offline', 'disabled')
   ORDER BY e.id DESC LIMIT 1), d.created_at)`
 
-// A device that was offline gets the whole period to find a fix.
+// A device that was offline gets the whole period to find a fix. After a transfer, `last_fix_at` is
+// the time of the transfer until there is a position.
 const noFix: SqlCondition & SqlEnd = {
   kinds: ['no_fix'],
   holds: `d.status IN ('online', 'error') AND coalesce(d.last_fix_at, '-infinity') <= now() - ${period}
     AND ${onlineSince} <= now() - ${period}`,
   since: `coalesce(d.last_fix_at, ${onlineSince})`,
-  measured: `jsonb_build_object('lastFixAt', ${isoUtc('d.last_fix_at')})`,
+  measured: `jsonb_build_object('lastFixAt', CASE WHEN d.last_lat IS NOT NULL THEN ${isoUtc('d.last_fix_at')} END)`,
   ended: `d.last_fix_at > now() - ${period}`,
 }
 
