@@ -3,6 +3,7 @@ import { listAlerts } from '#alerts/inbox/read'
 import { readNotified, sentenceOf } from '#alerts/inbox/sentence'
 import { applyProfile } from '#fleet/config-profiles/apply'
 import { createProfile, deleteProfile, updateProfile } from '#fleet/config-profiles/change'
+import { transferDevice } from '#fleet/devices/transfer'
 import { reportJob, takeJobs } from '#fleet/jobs/delivery'
 import { createDeviceJob, retryJob } from '#fleet/jobs/device-job'
 import { dispatchJobs } from '#fleet/jobs/dispatch'
@@ -104,6 +105,18 @@ test('a retry, or a week, ends the alert of a job; other organizations have none
   expect(await states()).toEqual(['open', 'closed', 'closed'])
   await pool.query("UPDATE job SET finished_at = finished_at - interval '7 days' WHERE id = $1", [jobId])
   expect(await states()).toEqual(['closed', 'closed', 'closed'])
+})
+
+test('a job that succeeded with another owner of the device does not end the alert', async () => {
+  const [fleet, other] = [await newFleet(), await createJobFleet(pool, 0)]
+  const { ctx, deviceId } = fleet
+  await newAlertRule(fleet, { kind: 'job_failed' })
+  await runJob(fleet, { deviceId, jobId: await newJob(fleet, deviceId, 'reboot') }, 'failed')
+  const lend = (toOrgId: string) => transferDevice(ctx, { deviceId, toOrgId, precondition })
+  await lend(other.organizationId)
+  await runJob(other, { deviceId, jobId: await newJob(other, deviceId, 'reboot') }, 'succeeded')
+  await lend(fleet.organizationId)
+  expect(await evaluated(fleet)).toMatchObject([{ state: 'open', measured: { jobKind: 'reboot' } }])
 })
 
 test('a device without the newest version of its profile opens an alert after the time, until it has it', async () => {

@@ -3,7 +3,7 @@ import type { SqlCondition, SqlEnd } from '#alerts/evaluation/changes'
 /** How long a job that did not succeed is news. */
 const failureDays = 7
 
-/** The last job of each device that did not succeed, unless one of its kind succeeded afterwards. */
+/** The last job of each device that did not succeed, unless one of its kind succeeded afterwards with the same owner. */
 export const jobFailed: SqlCondition & SqlEnd = {
   kinds: ['job_failed'],
   join: `LEFT JOIN (
@@ -13,8 +13,8 @@ export const jobFailed: SqlCondition & SqlEnd = {
       WHERE j.organization_id = ANY ($organizationIds::uuid[]) AND j.finished_at > now() - interval '${failureDays} days'
         AND j.status IN ('failed', 'timedOut', 'expired', 'rejected')
         AND NOT EXISTS (SELECT FROM job later
-          WHERE later.device_id = j.device_id AND later.status = 'succeeded' AND later.kind = j.kind
-            AND later.finished_at > j.finished_at)
+          WHERE later.organization_id = j.organization_id AND later.device_id = j.device_id
+            AND later.status = 'succeeded' AND later.kind = j.kind AND later.finished_at > j.finished_at)
       ORDER BY j.organization_id, j.device_id, j.finished_at DESC
     ) failure ON failure.organization_id = d.organization_id AND failure.device_id = d.id`,
   holds: 'failure.device_id IS NOT NULL',
