@@ -1,6 +1,7 @@
 import { get, getPage } from '../api/client.ts'
 import type { LatestTelemetry } from '../api/schemas.ts'
 import type { HistoryRow } from './history-row.ts'
+import type { SignalTrack } from './trail.ts'
 
 /** A time range in the past. */
 export type TimeRange = { fromMs: number; toMs: number }
@@ -46,4 +47,13 @@ export async function readHistory(
     cursor = page.nextCursor
   } while (cursor !== null && rows.length < 20_000)
   return rows.reverse()
+}
+
+/** Reads the positions and signal measurements of a device, both oldest first. */
+export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortSignal): Promise<SignalTrack> {
+  const [cellular, fixes] = await Promise.all([
+    readHistory(deviceId, { kind: 'cellular', ...span }, signal),
+    readHistory(deviceId, { kind: 'location', ...span }, signal),
+  ])
+  return { cellular, fixes }
 }

@@ -2,7 +2,6 @@ import type { Quality } from '../api/schemas.ts'
 import type { ChartMark } from '../components/chart.tsx'
 import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
-import { readHistory, type TimeSpan } from './history.ts'
 import { type HistoryRow, numberOf, silenceMs, textOf } from './history-row.ts'
 
 export type RadioHistory = {
@@ -17,16 +16,8 @@ export type RadioHistory = {
   trail: TrailPoint[]
 }
 
-type SignalTrack = { cellular: HistoryRow[]; fixes: HistoryRow[] }
-
-/** Reads the positions and signal measurements of a device, both oldest first. */
-export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortSignal): Promise<SignalTrack> {
-  const [cellular, fixes] = await Promise.all([
-    readHistory(deviceId, { kind: 'cellular', ...span }, signal),
-    readHistory(deviceId, { kind: 'location', ...span }, signal),
-  ])
-  return { cellular, fixes }
-}
+/** The positions and signal measurements of a device, both oldest first. */
+export type SignalTrack = { cellular: HistoryRow[]; fixes: HistoryRow[] }
 
 /** The track with the signal of one modem; null for a device that has one. */
 export const ofModem = ({ cellular, fixes }: SignalTrack, modem: string | null): SignalTrack => ({
@@ -80,10 +71,9 @@ export function radioHistory({ cellular, fixes }: SignalTrack): RadioHistory {
 }
 
 const signalHoldsMs = 2 * 60_000
-const worstAccuracyM = 100
 
 /**
- * Returns the trail: the measurements that have a position, and the fixes between them with the signal that was measured
+ * Returns the trail: the measurements that have a position, and the usable fixes between them with the signal that was measured
  * last.
  */
 function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]): TrailPoint[] {
@@ -96,7 +86,7 @@ function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]):
     if (!isFix) lastSignal = { ts, quality: qualityOf(row), noService: row.rat === 'none' }
     const lat = numberOf(row.lat)
     const lon = numberOf(row.lon)
-    if (lat === null || lon === null || (isFix && !isUsable(row))) continue
+    if (lat === null || lon === null || (isFix && row.usable !== true)) continue
     const signal = lastSignal && ts - lastSignal.ts <= signalHoldsMs ? lastSignal : undefined
     trail.push({
       ts,
@@ -110,9 +100,6 @@ function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]):
   }
   return trail
 }
-
-const isUsable = (fix: HistoryRow): boolean =>
-  fix.fix !== 'none' && !(fix.lat === 0 && fix.lon === 0) && (numberOf(fix.accuracyM) ?? 0) <= worstAccuracyM
 
 /** Returns the part of a trail up to a time; the whole trail when the time is null. */
 export const trailUntil = (trail: readonly TrailPoint[], untilMs: number | null): TrailPoint[] =>
