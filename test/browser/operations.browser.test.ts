@@ -383,8 +383,8 @@ test('draws an area on the map with the mouse and sees who is in it; corrects it
   await page.getByText('No places yet').waitFor()
 })
 
-test('imports 1,000 devices, corrects the lines that failed, changes tags of all and exports them', async () => {
-  const { key } = await newOrganization('Thousand')
+test('imports 1,000 devices, corrects the lines that failed, changes tags of all of a group and exports them', async () => {
+  const { id, key } = await newOrganization('Thousand')
   const page = await read('#/devices', { key })
   const lines = Array.from(
     { length: 1_000 },
@@ -410,16 +410,21 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByText('1,000 devices').waitFor()
 
+  const send = <Answer>(path: string, body: unknown) => product().call<Answer>('POST', `/orgs/${id}${path}`, body, key)
+  const group = await send<{ id: string }>('/groups', { name: 'Fridges', smartTags: ['truck'] })
+  await page.evaluate(`location.hash = '#/devices?group=${group.id}'`)
+  await page.getByRole('list', { name: 'Filtered by' }).getByText('Group Fridges').waitFor()
   await page.getByRole('checkbox', { name: 'Select all devices shown' }).check()
   await page.getByRole('button', { name: 'Select all 1,000 matching devices' }).click()
   await page.getByRole('button', { name: 'Change tags' }).click()
   const form = dialog(page, 'Change the tags of 1,000 devices')
+  await form.getByText('Group Fridges', { exact: true }).waitFor()
   await form.getByLabel(/^Add tags/).fill('eu')
   await form.getByRole('button', { name: 'Change tags' }).click()
   await form.getByText('1,000 devices changed.').waitFor()
   await form.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Update firmware' }).click()
-  await page.getByText('All 1,000 devices of the organization').waitFor()
+  await page.getByText('All 1,000 devices that match: Group Fridges').waitFor()
   await page.goBack()
   const tags = page.getByLabel('Tags, separated by commas')
   await tags.fill('EU')
@@ -438,6 +443,14 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByLabel('Search by name').fill('crane')
   await page.getByRole('link', { name: 'Crane 7' }).waitFor()
+
+  const batch = await send<{ id: string }>('/job-batches', {
+    ...{ kind: 'reboot', filter: { groupId: group.id, q: 'TH-77', silentForMinutes: 1_440 } },
+  })
+  for (const place of ['#/jobs', `#/jobs?batch=${batch.id}`]) {
+    await page.evaluate(`location.hash = '${place}'`)
+    await page.getByText('All devices that match: “TH-77”, Group Fridges, No report for 24 h 00 min').waitFor()
+  }
 })
 
 test('sorts devices, chooses columns, updates and reboots chosen ones; the address keeps order and columns', async () => {

@@ -6,7 +6,7 @@ import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { organizations } from '../../state/session.ts'
 import type { BulkSelection } from './bulk.ts'
-import { namesText } from './selection-names.tsx'
+import { namesText, SelectionNames } from './selection-names.tsx'
 
 const devices = (size: number) => plural(size, 'device')
 
@@ -72,8 +72,10 @@ export function BulkChange({ kind, selection, organizationId, onClose, onChanged
         <p class="notice">{plan.error.message}</p>
       ) : plan.value ? (
         <Outcome report={plan.value} will={verb.toLowerCase()} done={done} />
+      ) : isReady ? (
+        <p class="label">Checking …</p>
       ) : (
-        <p class="label">{isReady ? 'Checking …' : namesText(selection.names, selection.size)}</p>
+        <SelectionNames selection={selection} organizationId={organizationId} />
       )}
     </Dialog>
   )

@@ -44,7 +44,7 @@ export function BulkTags({
         onChanged()
       }}
     >
-      <SelectionNames selection={selection} />
+      <SelectionNames selection={selection} organizationId={organizationId} />
       <label class="field">
         <span>Add tags, separated by commas</span>
         <input class="input" name="add" list="bulk-tags" />
@@ -80,7 +80,7 @@ export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogPro
       showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
     }}
   >
-    <SelectionNames selection={selection} />
+    <SelectionNames selection={selection} organizationId={organizationId} />
     <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
   </Dialog>
 )
@@ -96,7 +96,7 @@ export const BulkDiagnostics = ({ selection, organizationId, onClose }: BulkDial
       showBatch(organizationId, await post(`/orgs/${organizationId}/job-batches`, { body }))
     }}
   >
-    <SelectionNames selection={selection} />
+    <SelectionNames selection={selection} organizationId={organizationId} />
     <p>
       Each router sends its diagnostics when it next connects. They are shown with its job. Disabled devices are
       skipped.
@@ -131,7 +131,7 @@ export function BulkGroup({ selection, organizationId, onClose }: BulkDialogProp
         setReport(sum)
       }}
     >
-      <SelectionNames selection={selection} />
+      <SelectionNames selection={selection} organizationId={organizationId} />
       <label class="field">
         <span>Group</span>
         <select class="input" name="group" required>
@@ -175,7 +175,7 @@ export function BulkApply({ selection, organizationId, onClose }: BulkDialogProp
         showBatch(organizationId, await post(path, { body: selection.body }))
       }}
     >
-      <SelectionNames selection={selection} />
+      <SelectionNames selection={selection} organizationId={organizationId} />
       <label class="field">
         <span>Profile</span>
         <select class="input" name="profile" required>

@@ -1,7 +1,6 @@
-import type { ConfigState, DeviceStatus, Quality } from '../../api/schemas.ts'
+import type { DeviceFilter, JobBatch, Quality } from '../../api/schemas.ts'
 import { dataSize, duration } from '../../components/format.ts'
-import { configStateLabel, qualityLabel, statusLabel } from '../../components/label-text.ts'
-import { type FilterParam, filtersInAddress } from './list-filter.ts'
+import { configStateLabel, qualityLabel, statusLabel, statusLook } from '../../components/label-text.ts'
 
 const badSignal = 'poor,none'
 
@@ -26,43 +25,54 @@ const size = (bytes: number): [value: string, label: string] => [String(bytes), 
 export const todayOptions = [10e6, 100e6, 500e6, 1e9, 5e9].map(size)
 export const monthOptions = [100e6, 1e9, 5e9, 10e9, 50e9].map(size)
 
-const ratLabel = (rat: string): string => (rat === 'none' ? 'No service' : rat.toUpperCase())
+/** The name of a radio technology. */
+export const ratLabel = (rat: string): string => (rat === 'none' ? 'No service' : rat.toUpperCase())
 
-/** The names of objects that the address has by their ids. */
-export type FilterNames = Partial<Record<FilterParam, string | undefined>>
+/** The word for a value; the value itself if an address has one that the service does not know. */
+const wordFor = (value: string, words: Readonly<Record<string, string>>): string =>
+  (Object.hasOwn(words, value) ? words[value] : undefined) ?? value
 
-const texts: Record<FilterParam, (value: string, name: string | undefined) => string> = {
-  q: (value) => `“${value}”`,
-  status: (value) => statusLabel(value as DeviceStatus) ?? value,
-  tag: (value) => `${value.includes(',') ? 'Tags' : 'Tag'} ${value.split(',').join(', ')}`,
-  group: (_, name) => `Group ${name ?? '…'}`,
-  place: (_, name) => (name ? `In ${name}` : 'In a place'),
+type FilterOfBatch = Extract<JobBatch['target'], { filter: object }>['filter']
+type Valued<Filter, Member> = Member extends keyof Filter ? NonNullable<Filter[Member]> : never
+type FilterValues = {
+  [Member in keyof DeviceFilter | keyof FilterOfBatch]: Valued<DeviceFilter, Member> | Valued<FilterOfBatch, Member>
+}
+type FilterMember = keyof FilterValues
+/** A filter of devices, as requests have it and as a batch keeps it. */
+export type WordedFilter = { [Member in FilterMember]?: FilterValues[Member] | undefined }
+
+/** The names of the objects that a filter has by their ids. */
+export type FilterNames = Partial<Record<FilterMember, string | undefined>>
+
+const texts: { [Member in FilterMember]: (value: FilterValues[Member], name: string | undefined) => string } = {
+  q: (text) => `“${text}”`,
+  status: (status) => (Object.hasOwn(statusLook, status) ? statusLabel(status) : status),
+  tag: (tags) => `${tags.length > 1 ? 'Tags' : 'Tag'} ${tags.join(', ')}`,
+  groupId: (_, name) => (name ? `Group ${name}` : 'In a group'),
+  placeId: (_, name) => (name ? `In ${name}` : 'In a place'),
   bbox: () => 'In the view of the map',
-  signal: (value) =>
-    value === badSignal
+  signal: (classes) =>
+    classes.toSorted().join() === badSignal.split(',').toSorted().join()
       ? 'Bad signal'
-      : `Signal ${value
-          .split(',')
-          .map((one) => (signalWords[one] ?? one).toLowerCase())
-          .join(' or ')}`,
+      : `Signal ${classes.map((one) => wordFor(one, signalWords).toLowerCase()).join(' or ')}`,
   rat: ratLabel,
-  plmn: (value, name) => name ?? value,
-  modems: (value) => modemOptions.find(([one]) => one === value)?.[1] ?? value,
-  near: (value) => `Near ${value}`,
-  today: (value) => `${dataSize(Number(value))} or more today`,
-  month: (value) => `${dataSize(Number(value))} or more this month`,
-  firmware: (value) => `Firmware ${value}`,
-  config: (value) => `Config ${configStateLabel[value as ConfigState]?.toLowerCase() ?? value}`,
-  seen: (value) => `Report in the last ${duration(Number(value) * 60)}`,
-  silent: (value) => `No report for ${duration(Number(value) * 60)}`,
+  plmn: (plmn, name) => name ?? plmn,
+  modems: (condition) => wordFor(condition, Object.fromEntries(modemOptions)),
+  near: (town) => `Near ${town}`,
+  minTodayBytes: (bytes) => `${dataSize(bytes)} or more today`,
+  minMonthBytes: (bytes) => `${dataSize(bytes)} or more this month`,
+  firmware: (version) => `Firmware ${version}`,
+  configState: (state) => `Config ${wordFor(state, configStateLabel).toLowerCase()}`,
+  seenWithinMinutes: (minutes) => `Report in the last ${duration(minutes * 60)}`,
+  silentForMinutes: (minutes) => `No report for ${duration(minutes * 60)}`,
+}
+const members = Object.keys(texts) as FilterMember[]
+
+function wordsOf<Member extends FilterMember>(member: Member, filter: WordedFilter, names: FilterNames): string[] {
+  const value: FilterValues[Member] | undefined = filter[member]
+  return value === undefined ? [] : [texts[member](value, names[member])]
 }
 
-/** What a filter asks for, such as "Bad signal". */
-export const filterWords = (param: FilterParam, value: string, names: FilterNames): string =>
-  texts[param](value, names[param])
-
-/** What the filter in the address asks for, such as "“truck”, Offline"; '' for all devices. */
-export const filterText = (names: FilterNames = {}): string =>
-  filtersInAddress()
-    .map(([param, value]) => filterWords(param, value, names))
-    .join(', ')
+/** What a filter asks for, such as "“truck”, Offline"; '' for all devices. */
+export const filterText = (filter: WordedFilter, names: FilterNames = {}): string =>
+  members.flatMap((member) => wordsOf(member, filter, names)).join(', ')

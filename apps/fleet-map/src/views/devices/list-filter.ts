@@ -45,45 +45,54 @@ const filterParams = {
 export type FilterParam = keyof typeof filterParams
 const filterParamNames = Object.keys(filterParams) as FilterParam[]
 
-const words = (text: string | undefined): string[] | null => (text ? text.split(',') : null)
-const number = (text: string | undefined): number | null => Number(text) || null
-
 /** A search of the service has at least two characters. */
-const sought = (text: string | undefined): string => {
-  const trimmed = text?.trim() ?? ''
+const sought = (text: string): string => {
+  const trimmed = text.trim()
   return trimmed.length >= 2 ? trimmed : ''
+}
+// The service refuses words that it does not know.
+const word = <Word extends string>(text: string) => text as Word
+const words = <Word extends string>(text: string) => (text ? (text.split(',') as Word[]) : null)
+const number = (text: string): number | null => Number(text) || null
+
+/** The members of the filter, from the text that the address has for them. */
+const readers: { [Member in keyof ListFilter]: (text: string) => ListFilter[Member] } = {
+  q: sought,
+  status: word,
+  tag: words,
+  groupId: word,
+  placeId: word,
+  bbox: word,
+  signal: words,
+  rat: word,
+  plmn: word,
+  modems: word,
+  near: sought,
+  minTodayBytes: number,
+  minMonthBytes: number,
+  firmware: word,
+  configState: word,
+  seenWithinMinutes: number,
+  silentForMinutes: number,
+}
+
+const memberOf = (param: FilterParam, text: string): Partial<ListFilter> => {
+  const member = filterParams[param]
+  return { [member]: readers[member](text) }
 }
 
 /** Returns the filter of the device list that the address has. */
-export function filterInAddress(): ListFilter {
-  const { params } = place.value
-  // The service refuses words that it does not know.
-  return {
-    q: sought(params.q),
-    status: params.status ?? '',
-    tag: words(params.tag),
-    groupId: params.group ?? '',
-    placeId: params.place ?? '',
-    bbox: params.bbox ?? '',
-    signal: words(params.signal),
-    rat: params.rat ?? '',
-    plmn: params.plmn ?? '',
-    modems: params.modems ?? '',
-    near: sought(params.near),
-    minTodayBytes: number(params.today),
-    minMonthBytes: number(params.month),
-    firmware: params.firmware ?? '',
-    configState: params.config ?? '',
-    seenWithinMinutes: number(params.seen),
-    silentForMinutes: number(params.silent),
-  } as ListFilter
-}
+export const filterInAddress = (): ListFilter =>
+  Object.assign({}, ...filterParamNames.map((param) => memberOf(param, place.value.params[param] ?? '')))
+
+/** Returns what one parameter of the address filters by; nothing for a value that filters nothing. */
+export const filterOf = (param: FilterParam, text: string): BulkFilter => bulkFilterOf(memberOf(param, text))
 
 /** The parameters of the address that filter, and their values. */
 export const filtersInAddress = (): [name: FilterParam, value: string][] =>
   filterParamNames.flatMap((name): [FilterParam, string][] => {
-    const value = place.value.params[name]
-    return value ? [[name, value]] : []
+    const value = place.value.params[name] ?? ''
+    return Object.keys(filterOf(name, value)).length > 0 ? [[name, value]] : []
   })
 
 /** The changes of the address that end all filters. */
@@ -92,7 +101,7 @@ export const noFilter: Record<FilterParam, null> = Object.fromEntries(
 ) as Record<FilterParam, null>
 
 /** The filter as bulk requests take it. */
-export function bulkFilterOf({ bbox, ...filter }: ListFilter): BulkFilter {
+export function bulkFilterOf({ bbox, ...filter }: Partial<ListFilter>): BulkFilter {
   const members = Object.entries(filter).filter(([, value]) => value !== '' && value !== null)
   const box = bbox ? { bbox: bbox.split(',').map(Number) } : {}
   return { ...Object.fromEntries(members), ...box } as BulkFilter

@@ -10,15 +10,15 @@ import { OrganizationPicker } from '../shell/shell.tsx'
 import { ColumnPicker } from './column-picker.tsx'
 import css from './devices.module.css'
 import { type FilterChoices, namesIn, useFilterChoices } from './filter-choices.ts'
-import { filterWords, modemOptions, monthOptions, signalOptions, todayOptions } from './filter-words.ts'
-import { type FilterParam, filtersInAddress, noFilter } from './list-filter.ts'
+import { filterText, modemOptions, monthOptions, signalOptions, todayOptions } from './filter-words.ts'
+import { bulkFilterOf, type FilterParam, filterInAddress, filterOf, filtersInAddress, noFilter } from './list-filter.ts'
 
 /** The search, the filters and the columns of the device list, and what is filtered. The address keeps all of it. */
 export function ListFilters() {
   const { q = '', tag = '' } = place.value.params
   const org = homeOrganizationId.value
   const [isOpen, setOpen] = useState(false)
-  const choices = useFilterChoices(org, isOpen)
+  const choices = useFilterChoices(org, [bulkFilterOf(filterInAddress())], isOpen)
   return (
     <>
       <div class={`toolbar ${css.listFilters}`}>
@@ -148,7 +148,7 @@ function Choice({ param, label, empty, options, isField = false }: ChoiceProps) 
         onChange={(event) => setParams({ [param]: event.currentTarget.value || null })}
       >
         <option value="">{empty}</option>
-        {isOther ? <option value={value}>{filterWords(param, value, {})}</option> : null}
+        {isOther ? <option value={value}>{filterText(filterOf(param, value)) || value}</option> : null}
         {options.map(([one, text]) => (
           <option key={one} value={one}>
             {text}
@@ -163,11 +163,11 @@ function Choice({ param, label, empty, options, isField = false }: ChoiceProps) 
 function FilterChips({ choices }: { choices: FilterChoices }) {
   const filters = filtersInAddress()
   if (filters.length === 0) return null
-  const names = namesIn(choices)
   return (
     <ul class={css.filterChips} aria-label="Filtered by">
       {filters.map(([param, value]) => {
-        const words = filterWords(param, value, names)
+        const filter = filterOf(param, value)
+        const words = filterText(filter, namesIn(choices, filter))
         return (
           <li key={param} class={css.filterChip}>
             <span>{words}</span>

@@ -1,6 +1,6 @@
 import { count } from '../../components/format.ts'
 import type { BulkSelection } from './bulk.ts'
-import { filterText } from './filter-words.ts'
+import { useFilterTexts } from './filter-choices.ts'
 
 const namesShown = 5
 
@@ -11,9 +11,15 @@ export function namesText(names: readonly string[], total: number): string {
   return others > 0 && shown.length > 0 ? `${shown.join(', ')} and ${count(others)} more` : shown.join(', ')
 }
 
+type SelectionNamesProps = { selection: BulkSelection; organizationId: string }
+
 /** Names the chosen devices, or the filter that they match. */
-export const SelectionNames = ({ selection: { names, size, isAll } }: { selection: BulkSelection }) => (
-  <p>
-    <strong>{isAll ? filterText() || 'All devices of the organization' : namesText(names, size)}</strong>
-  </p>
-)
+export function SelectionNames({ selection: { names, size, body }, organizationId }: SelectionNamesProps) {
+  const filter = 'filter' in body ? body.filter : undefined
+  const textOf = useFilterTexts(organizationId, filter ? [filter] : [])
+  return (
+    <p>
+      <strong>{filter ? textOf(filter) || 'All devices of the organization' : namesText(names, size)}</strong>
+    </p>
+  )
+}

@@ -59,7 +59,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
         </span>
       </div>
       <BatchStages batch={value} />
-      <BatchFacts batch={value} nameOf={nameOf} />
+      <BatchFacts org={org} batch={value} nameOf={nameOf} />
       <StatusFilter counts={value.counts} chosen={status} />
       {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
       <Table

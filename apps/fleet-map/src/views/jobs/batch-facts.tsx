@@ -2,17 +2,19 @@ import type { JobBatch } from '../../api/schemas.ts'
 import { count, plural } from '../../components/format.ts'
 import { deliveryText } from '../../components/held-text.ts'
 import { linkTo } from '../../state/url.ts'
-import { authorOf, contentOf, filterWords, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
+import { useFilterTexts } from '../devices/filter-choices.ts'
+import { authorOf, contentOf, matchingText, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
 import css from './jobs.module.css'
 
 const mostListed = 100
 
-type BatchFactsProps = { batch: JobBatch; nameOf: (deviceId: string) => string }
+type BatchFactsProps = { org: string; batch: JobBatch; nameOf: (deviceId: string) => string }
 
 /** What a batch was: content, target, time, pace, author and the devices that it skipped. */
-export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
+export function BatchFacts({ org, batch, nameOf }: BatchFactsProps) {
   const { profile, parameters, target, targetName, skipped } = batch
   const content = contentOf(batch)
+  const textOf = useFilterTexts(org, 'filter' in target ? [target.filter] : [])
   return (
     <dl class={`card ${css.jobFacts}`}>
       {content ? (
@@ -33,7 +35,7 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
         {'groupId' in target ? (
           <a href={linkTo('groups', { group: target.groupId })}>Group {targetName ?? target.groupId}</a>
         ) : 'filter' in target ? (
-          filterWords(target.filter)
+          matchingText(textOf(target.filter))
         ) : target.deviceIds.length === 1 ? (
           nameOf(target.deviceIds[0] ?? '')
         ) : (

@@ -2,7 +2,7 @@ import type { JobBatch, JobBatchSummary, Rollout, Schedule } from '../../api/sch
 import { actorText } from '../../components/actor.ts'
 import { count, duration, moment, plural } from '../../components/format.ts'
 import { type HeldReason, heldText } from '../../components/held-text.ts'
-import { batchLabel, configStateLabel } from '../../components/label-text.ts'
+import { batchLabel } from '../../components/label-text.ts'
 
 const pauseWords = {
   operator: 'Paused',
@@ -32,19 +32,9 @@ export function contentOf({ profile, parameters }: Pick<JobBatchSummary, 'profil
 export const authorOf = ({ createdBy, createdByName }: Pick<JobBatchSummary, 'createdBy' | 'createdByName'>): string =>
   actorText(createdBy, createdByName)
 
-type DeviceFilter = Extract<JobBatch['target'], { filter: object }>['filter']
-
-/** The filter that chose the devices of a batch. */
-export function filterWords({ q, status, tag, placeId, configState }: DeviceFilter): string {
-  const conditions = [
-    q ? `“${q}”` : '',
-    status ? `status ${status}` : '',
-    ...(tag ?? []).map((one) => `tag ${one}`),
-    placeId ? 'in a place' : '',
-    configState ? `config ${configStateLabel[configState].toLowerCase()}` : '',
-  ].filter(Boolean)
-  return conditions.length > 0 ? `All devices that match ${conditions.join(', ')}` : 'All devices'
-}
+/** The devices of a batch that was made for a filter, by what the filter asks for. */
+export const matchingText = (filter: string): string =>
+  filter === '' ? 'All devices' : `All devices that match: ${filter}`
 
 const skipWords: Record<string, string> = {
   device_disabled: 'The device is disabled',

@@ -8,8 +8,9 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useDeviceNames } from '../../state/device-names.ts'
 import { linkTo } from '../../state/url.ts'
+import { useFilterTexts } from '../devices/filter-choices.ts'
 import { ProgressBar } from './batch-progress.tsx'
-import { authorOf, batchState, contentOf, filterWords } from './batch-words.ts'
+import { authorOf, batchState, contentOf, matchingText } from './batch-words.ts'
 
 type Row = { batch: JobBatchSummary } | { job: Job }
 
@@ -22,6 +23,7 @@ export function JobList({ org }: { org: string }) {
   const batches = usePages(`/orgs/${org}/job-batches`, { limit: 50 })
   const single = usePages(`/orgs/${org}/jobs`, { inBatch: false, limit: 50 })
   const nameOf = useDeviceNames(org)
+  const targetOf = useTargetWords(org, batches.items, nameOf)
   useEffect(() => {
     // Only while the first pages are shown, so that a reader of older jobs keeps the place.
     if (batches.items.length > 50 || single.items.length > 50) return
@@ -50,8 +52,7 @@ export function JobList({ org }: { org: string }) {
     },
     {
       title: 'Target',
-      cell: (row) =>
-        'job' in row ? nameOf(row.job.deviceId) : (row.batch.targetName ?? targetWords(row.batch.target, nameOf)),
+      cell: (row) => ('job' in row ? nameOf(row.job.deviceId) : targetOf(row.batch)),
     },
     {
       title: 'State',
@@ -110,7 +111,15 @@ function merge(batches: Pages<JobBatchSummary>, single: Pages<Job>): { rows: Row
   return { rows: knownFrom === undefined ? rows : rows.filter((row) => createdAt(row) >= knownFrom), more }
 }
 
-function targetWords(target: JobBatchSummary['target'], nameOf: (deviceId: string) => string): string {
-  if ('filter' in target) return filterWords(target.filter)
-  return 'deviceId' in target && target.deviceId ? nameOf(target.deviceId) : 'Devices'
+/** Returns a function that says which devices a batch is for. */
+function useTargetWords(org: string, batches: readonly JobBatchSummary[], nameOf: (deviceId: string) => string) {
+  const textOf = useFilterTexts(
+    org,
+    batches.flatMap(({ target }) => ('filter' in target ? [target.filter] : [])),
+  )
+  return ({ targetName, target }: JobBatchSummary): string => {
+    if (targetName !== null) return targetName
+    if ('filter' in target) return matchingText(textOf(target.filter))
+    return 'deviceId' in target && target.deviceId ? nameOf(target.deviceId) : 'Devices'
+  }
 }

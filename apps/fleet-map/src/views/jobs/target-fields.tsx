@@ -7,7 +7,7 @@ import { useResource } from '../../components/resource.ts'
 import { holds } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { place, setParams } from '../../state/url.ts'
-import { filterText } from '../devices/filter-words.ts'
+import { useFilterTexts } from '../devices/filter-choices.ts'
 import { type BulkFilter, bulkFilterOf, filterInAddress } from '../devices/list-filter.ts'
 
 type TargetKind = 'group' | 'devices' | 'matching'
@@ -66,7 +66,8 @@ async function namesOf(ids: readonly string[]): Promise<ChosenDevices> {
 /** Chooses the devices of a new job. */
 export function TargetFields({ org, target }: { org: string; target: Target }) {
   const { kind, groups, group, chosen, setChosen, total } = target
-  const searched = filterText()
+  const filter = bulkFilterOf(filterInAddress())
+  const searched = useFilterTexts(org, [filter])(filter)
   const choose = (next: TargetKind) => setParams({ target: next }, { replace: true })
   const kinds: [TargetKind, string][] = [
     ['group', 'Group'],

@@ -9,7 +9,7 @@ import type { Bounds } from '../../map/surface.ts'
 import { labelOperators } from '../../state/operators.ts'
 import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
-import { signalOptions } from '../devices/filter-words.ts'
+import { ratLabel, signalOptions } from '../devices/filter-words.ts'
 import { SavedViews } from '../shell/saved-views.tsx'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import type { Hit, Overview, SearchResult } from './fleet-data.ts'
@@ -62,11 +62,7 @@ export function Filters({ overview, found, places = 0, box, onHit }: FiltersProp
         <GroupField org={org} />
         <div class="pair">
           <Choice name="status" label="Status" options={deviceStatuses.map((one) => [one, statusLabel(one)])} />
-          <Choice
-            name="rat"
-            label="Radio technology"
-            options={rats.map((rat) => [rat, rat === 'none' ? 'No service' : rat.toUpperCase()])}
-          />
+          <Choice name="rat" label="Radio technology" options={rats.map((rat) => [rat, ratLabel(rat)])} />
         </div>
         <div class="pair">
           <Choice
