@@ -3,6 +3,26 @@ import { sentenceOf } from './sentence.ts'
 
 test.each([
   ['low_voltage', { voltageV: 11.2 }, '11.2 V, too low since 2026-05-04 12:30 UTC'],
+  ['low_voltage', { voltageV: 11 }, '11.0 V, too low since 2026-05-04 12:30 UTC'],
+  ['weak_signal', { rsrpDbm: -110.4 }, 'signal −110.4 dBm, weak since 2026-05-04 12:30 UTC'],
+  ['high_temperature', { temperatureC: 80.30000000000001 }, '80.3 °C, too high since 2026-05-04 12:30 UTC'],
+  ['data_use', { megabytes: 2000.4 }, '2,000.4 MB used since 2026-05-04 12:30 UTC'],
+  ['modem_down', { modem: null }, 'the modem without service since 2026-05-04 12:30 UTC'],
+  [
+    'radio_fault',
+    { modem: 'wwan0', offsetDb: -3.4 },
+    'modem wwan0 −3.4\u00a0dB beside its neighbours, weak since 2026-05-04 12:30 UTC',
+  ],
+  [
+    'job_failed',
+    { jobKind: 'firmware_update', jobStatus: 'timedOut' },
+    'job firmware update timed out, none succeeded since 2026-05-04 12:30 UTC',
+  ],
+  [
+    'config_differs',
+    { profileName: null, version: 3 },
+    'another configuration than the applied version 3 of the profile since 2026-05-04 12:30 UTC',
+  ],
   ['rebooted', { uptimeS: 60, reason: null }, 'restarted at 2026-05-04 12:30 UTC'],
   ['rebooted', { uptimeS: 60, reason: 'watchdog' }, 'restarted at 2026-05-04 12:30 UTC, reason: watchdog'],
   [
@@ -13,7 +33,7 @@ test.each([
   [
     'operator_changed',
     { modem: null, from: { plmn: '26201', operatorName: 'One' }, to: { plmn: '26202', operatorName: null } },
-    'modem of the router with the operator 26202 instead of One since 2026-05-04 12:30 UTC',
+    'the modem with the operator 26202 instead of One since 2026-05-04 12:30 UTC',
   ],
   [
     'entered_place',

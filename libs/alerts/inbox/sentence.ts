@@ -1,6 +1,10 @@
 import type { Alert } from '#alerts/inbox/alert'
+import { jobKindWords, jobStatusWords } from '#core/job-words'
 import { nearText } from '#core/near'
+import { measuredText, offsetText } from '#core/quantity-text'
 import { onOneLine } from '#core/text'
+import type { JobKind } from '#fleet/jobs/model/kinds'
+import type { JobStatus } from '#fleet/jobs/model/states'
 import { queryEntities } from '#postgres/entities'
 import type { Queryable } from '#postgres/pool'
 
@@ -37,7 +41,21 @@ export function sentenceOf({ kind, since, measured, near, closed }: NotifiedAler
   return `${phraseOf(kind, measured, time)}${where}${closed ? ' (closed since)' : ''}`
 }
 
-const modemOf = ({ modem }: Alert['measured']): string => `modem ${onOneLine(String(modem ?? 'of the router'))}`
+const modemOf = ({ modem }: Alert['measured']): string =>
+  typeof modem === 'string' && modem !== '' ? `modem ${onOneLine(modem)}` : 'the modem'
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const kindWords: Record<JobKind, string> = jobKindWords
+const statusWords: Record<JobStatus, string> = jobStatusWords
+
+/** A job and how it ended, such as "firmware update timed out". */
+const jobOf = ({ jobKind, jobStatus }: Alert['measured']): string =>
+  `${kindWords[jobKind as JobKind] ?? jobKind} ${statusWords[jobStatus as JobStatus] ?? jobStatus}`.toLowerCase()
+
+/** The profile by its name, which is null once the profile is deleted. */
+const profileOf = ({ profileName }: Alert['measured']): string =>
+  typeof profileName === 'string' ? `the profile ${onOneLine(profileName)}` : 'the profile'
 
 /** The place by its name, which alerts of earlier databases do not have. */
 const placeOf = ({ placeName }: Alert['measured']): string =>
@@ -57,23 +75,23 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], time: string
     case 'no_fix':
       return `no position ${from}`
     case 'weak_signal':
-      return typeof measured.rsrpDbm === 'number'
-        ? `signal ${measured.rsrpDbm} dBm, weak ${from}`
-        : `no service ${from}`
+      return numberOf(measured.rsrpDbm) === null
+        ? `no service ${from}`
+        : `signal ${measuredText(numberOf(measured.rsrpDbm), 'dBm')}, weak ${from}`
     case 'high_temperature':
-      return `${measured.temperatureC} °C, too high ${from}`
+      return `${measuredText(numberOf(measured.temperatureC), '°C')}, too high ${from}`
     case 'low_voltage':
-      return `${measured.voltageV} V, too low ${from}`
+      return `${measuredText(numberOf(measured.voltageV), 'V', 1)}, too low ${from}`
     case 'modem_down':
       return `${modemOf(measured)} without service ${from}`
     case 'radio_fault':
-      return `${modemOf(measured)} ${measured.offsetDb} dB beside its neighbours, weak ${from}`
+      return `${modemOf(measured)} ${offsetText(numberOf(measured.offsetDb))} beside its neighbours, weak ${from}`
     case 'job_failed':
-      return `job ${measured.jobKind} ${measured.jobStatus === 'timedOut' ? 'timed out' : measured.jobStatus}, none succeeded ${from}`
+      return `job ${jobOf(measured)}, none succeeded ${from}`
     case 'config_differs':
-      return `another configuration than the applied version ${measured.version} of the profile ${onOneLine(String(measured.profileName ?? ''))} ${from}`
+      return `another configuration than the applied version ${measured.version} of ${profileOf(measured)} ${from}`
     case 'profile_not_applied':
-      return `version ${measured.version} of the profile ${onOneLine(String(measured.profileName))} instead of ${measured.newestVersion} ${from}`
+      return `version ${measured.version} of ${profileOf(measured)} instead of ${measured.newestVersion} ${from}`
     case 'rebooted':
       return `restarted at ${time}${measured.reason ? `, reason: ${onOneLine(String(measured.reason))}` : ''}`
     case 'sim_changed':
@@ -87,6 +105,6 @@ function phraseOf(kind: Alert['kind'], measured: Alert['measured'], time: string
     case 'left_place':
       return `outside ${placeOf(measured)} ${from}`
     case 'data_use':
-      return `${measured.megabytes} MB used ${from}`
+      return `${measuredText(numberOf(measured.megabytes), 'MB')} used ${from}`
   }
 }

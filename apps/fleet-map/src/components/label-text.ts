@@ -1,4 +1,5 @@
-import type { ConfigState, DeviceStatus, JobBatch, JobStatus, Quality } from '../api/schemas.ts'
+import { jobKindWords, jobStatusWords } from '#core/job-words'
+import type { ConfigState, DeviceStatus, JobBatch, JobKind, JobStatus, Quality } from '../api/schemas.ts'
 
 export const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
   online: { label: 'Online', color: 'var(--ok)', mark: '●' },
@@ -29,15 +30,15 @@ export const qualityLabel: Record<Quality, string> = {
 }
 
 export const jobLook: Record<JobStatus, { label: string; color: string }> = {
-  succeeded: { label: 'Succeeded', color: 'var(--ok)' },
-  inProgress: { label: 'In progress', color: 'var(--accent)' },
-  dispatched: { label: 'Dispatched', color: 'color-mix(in srgb, var(--accent) 55%, var(--line))' },
-  queued: { label: 'Queued', color: 'var(--line-strong)' },
-  failed: { label: 'Failed', color: 'var(--bad)' },
-  rejected: { label: 'Rejected', color: 'color-mix(in srgb, var(--bad) 70%, var(--warn))' },
-  timedOut: { label: 'Timed out', color: 'var(--warn)' },
-  expired: { label: 'Expired', color: 'color-mix(in srgb, var(--warn) 60%, var(--line))' },
-  cancelled: { label: 'Cancelled', color: 'var(--text-faint)' },
+  succeeded: { label: jobStatusWords.succeeded, color: 'var(--ok)' },
+  inProgress: { label: jobStatusWords.inProgress, color: 'var(--accent)' },
+  dispatched: { label: jobStatusWords.dispatched, color: 'color-mix(in srgb, var(--accent) 55%, var(--line))' },
+  queued: { label: jobStatusWords.queued, color: 'var(--line-strong)' },
+  failed: { label: jobStatusWords.failed, color: 'var(--bad)' },
+  rejected: { label: jobStatusWords.rejected, color: 'color-mix(in srgb, var(--bad) 70%, var(--warn))' },
+  timedOut: { label: jobStatusWords.timedOut, color: 'var(--warn)' },
+  expired: { label: jobStatusWords.expired, color: 'color-mix(in srgb, var(--warn) 60%, var(--line))' },
+  cancelled: { label: jobStatusWords.cancelled, color: 'var(--text-faint)' },
 }
 export const jobStatuses = Object.keys(jobLook) as JobStatus[]
 
@@ -49,10 +50,6 @@ export const batchLabel: Record<JobBatch['status'], string> = {
   cancelled: 'Cancelled',
 }
 
-export const kindLabel: Record<string, string> = {
-  reboot: 'Reboot',
-  apply_config: 'Apply profile',
-  firmware_update: 'Firmware update',
-  collect_diagnostics: 'Collect diagnostics',
-  speed_test: 'Speed test',
-}
+const kindWords: Record<JobKind, string> = jobKindWords
+/** The kinds of jobs by their names in the API. */
+export const kindLabel: Record<string, string> = kindWords

@@ -1,7 +1,7 @@
 import { get, post } from '../../api/client.ts'
 import type { BodyOf, Operation } from '../../api/operations.ts'
 import type { AlertCounts, AlertState } from '../../api/schemas.ts'
-import type { Severity } from './alert-text.tsx'
+import type { Severity } from './alert-words.ts'
 
 type ClosureBody = BodyOf<Operation<'post', `/orgs/${string}/alert-closures`>>
 

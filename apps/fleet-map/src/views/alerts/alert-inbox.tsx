@@ -18,16 +18,8 @@ import { countMatching, type InboxFilter } from './alert-choice.ts'
 import { AlertNotesDialog } from './alert-notes.tsx'
 import { choiceColumn, useSelection } from './alert-selection.tsx'
 import { AlertSubject, subjectName } from './alert-subject.tsx'
-import {
-  closeReasonText,
-  kindLabels,
-  Measured,
-  type Severity,
-  SeverityLabel,
-  severities,
-  severityLabel,
-  stateLabels,
-} from './alert-text.tsx'
+import { Measured, SeverityLabel, severityLabel } from './alert-text.tsx'
+import { closeReasonText, kindLabels, type Severity, severities, stateLabels } from './alert-words.ts'
 
 const states: (AlertState | 'all')[] = ['open', 'acknowledged', 'closed', 'all']
 

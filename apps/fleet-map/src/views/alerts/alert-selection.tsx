@@ -3,7 +3,7 @@ import type { Alert } from '../../api/schemas.ts'
 import type { Column } from '../../components/table.tsx'
 import type { AlertChoice } from './alert-choice.ts'
 import { subjectName } from './alert-subject.tsx'
-import { kindLabels } from './alert-text.tsx'
+import { kindLabels } from './alert-words.ts'
 
 /** The choice of rows in the inbox. Closed alerts cannot be chosen. */
 export type AlertSelection = {

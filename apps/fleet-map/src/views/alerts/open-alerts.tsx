@@ -5,7 +5,8 @@ import { useResource } from '../../components/resource.ts'
 import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
 import { AlertSubject } from './alert-subject.tsx'
-import { kindLabels, Measured, SeverityLabel } from './alert-text.tsx'
+import { Measured, SeverityLabel } from './alert-text.tsx'
+import { kindLabels } from './alert-words.ts'
 import css from './alerts.module.css'
 
 const namedAlerts = 3

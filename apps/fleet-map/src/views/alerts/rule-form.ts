@@ -1,6 +1,6 @@
 import type { AlertRule, ChatChannel, Condition, Group, Place, QuietHours } from '../../api/schemas.ts'
 import { wordsOf } from '../../components/words.ts'
-import type { AlertKind, Severity } from './alert-text.tsx'
+import type { AlertKind, Severity } from './alert-words.ts'
 
 /** What the forms of rules choose from. */
 export type RuleTargets = { groups: Group[]; places: Place[]; chats: ChatChannel[] }

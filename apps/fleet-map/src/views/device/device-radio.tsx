@@ -1,7 +1,8 @@
+import { offsetText } from '#core/quantity-text'
 import { get } from '../../api/client.ts'
 import type { RadioHealth } from '../../api/schemas.ts'
 import { ago, moment } from '../../components/format.ts'
-import { comparedText, intervalText, offsetText, radioStatusText } from '../../components/radio-text.ts'
+import { comparedText, intervalText, radioStatusText } from '../../components/radio-text.ts'
 import { useResource } from '../../components/resource.ts'
 import { Fact, OfModem } from './device-facts.tsx'
 

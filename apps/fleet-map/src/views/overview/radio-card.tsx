@@ -1,5 +1,6 @@
+import { offsetText } from '#core/quantity-text'
 import type { RadioHealth } from '../../api/schemas.ts'
-import { comparedText, offsetText, radioStatusText } from '../../components/radio-text.ts'
+import { comparedText, radioStatusText } from '../../components/radio-text.ts'
 import type { Resource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 import { Card } from './card.tsx'
