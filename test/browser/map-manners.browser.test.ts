@@ -279,6 +279,21 @@ test('places have an outline that a switch hides, an entry in the legend, and a 
   await expect.poll(() => zoom(page)).toBeGreaterThan(8)
 })
 
+test('a time range and a filter that the map does not offer are shown in words', async () => {
+  const { page, problems } = await read('#/overview')
+  await page.getByRole('button', { name: '90 days' }).click()
+  await page.getByRole('link', { name: 'Show on the map' }).click()
+  const chosen = (name: string) =>
+    page.getByRole('combobox', { name, exact: true }).locator('option:checked').textContent()
+  await expect.poll(() => chosen('Time range')).toBe('Last 90 days')
+  await page.evaluate("location.hash = '#/map?window=2880&plmn=20408&signal=fair,good'")
+  await expect.poll(() => chosen('Time range')).toBe('Last 2 days')
+  expect([await chosen('Operator'), await chosen('Signal')]).toEqual(['Netherlands · 20408', 'Signal fair or good'])
+  await page.evaluate("location.hash = '#/overview?window=2880'")
+  await page.getByRole('button', { name: '2 days', pressed: true }).waitFor()
+  expect(problems).toEqual([])
+})
+
 test('the overview shows what the API counts, and leads to the same devices', { timeout: 5 * minute }, async () => {
   const { call, organizationId } = product()
   type Trend = { steps: unknown[]; operators: { plmn: string }[] }

@@ -3,6 +3,7 @@ import { all, post } from '../../api/client.ts'
 import type { Alert, AlertState } from '../../api/schemas.ts'
 import { useAction } from '../../components/action.ts'
 import { actorText } from '../../components/actor.ts'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { ago, count, moment } from '../../components/format.ts'
 import { RowMenu } from '../../components/menu.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -104,9 +105,12 @@ export function AlertInbox({ org }: { org: string }) {
   )
 }
 
+const severityOptions = severities.map((one): Option => [one, severityLabel(one)])
+
 /** The filters of the inbox. Their values are kept in the address. */
 function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[] }) {
   const { state = 'open', severity = '', rule = '', device = '', group = '' } = place.value.params
+  const ruleOptions = rules.map(({ id, name }): Option => [id, name])
   const counts = alertCounts.value
   const numberIn = (one: string) =>
     one === 'open' ? counts?.open : one === 'acknowledged' ? counts?.acknowledged : undefined
@@ -135,9 +139,9 @@ function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[
         onChange={(event) => setParams({ severity: event.currentTarget.value || null })}
       >
         <option value="">Any severity</option>
-        {severities.map((one) => (
+        {withChosen(severityOptions, severity).map(([one, text]) => (
           <option key={one} value={one}>
-            {severityLabel(one)}
+            {text}
           </option>
         ))}
       </select>
@@ -148,7 +152,7 @@ function InboxFilters({ rules }: { rules: readonly { id: string; name: string }[
         onChange={(event) => setParams({ rule: event.currentTarget.value || null })}
       >
         <option value="">Any rule</option>
-        {rules.map(({ id, name }) => (
+        {withChosen(ruleOptions, rule, () => 'Another rule').map(([id, name]) => (
           <option key={id} value={id}>
             {name}
           </option>

@@ -48,7 +48,7 @@ type DeviceChartsProps = {
 /** Signal and latency by modem, temperature and supply voltage over a chosen range, and the data use of the last days. */
 export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) {
   const { range = defaultRange } = place.value.params
-  const minutes = Number(range in ranges ? range : defaultRange)
+  const minutes = Number(Object.hasOwn(ranges, range) ? range : defaultRange)
   // A chart changes once in each of its steps.
   const everyMs = Math.min(mostRefreshMs, stepSecondsOf(minutes) * 1_000)
   const useMeans = (kind: 'cellular' | 'connection' | 'system', of: readonly (string | null)[]) =>

@@ -1,6 +1,6 @@
 import { all, get } from '../../api/client.ts'
 import { useResource } from '../../components/resource.ts'
-import { labelOperators } from '../../state/operators.ts'
+import { labelOperators, nameOfOperator } from '../../state/operators.ts'
 import { holds } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
 import { type FilterNames, filterText, type WordedFilter } from './filter-words.ts'
@@ -45,7 +45,7 @@ export function namesIn({ groups, places, operators }: FilterChoices, filter: Wo
   return {
     groupId: nameIn(groups, filter.groupId),
     placeId: nameIn(places, filter.placeId),
-    plmn: nameIn(operators, filter.plmn),
+    plmn: filter.plmn && nameOfOperator(new Map(operators), filter.plmn),
   }
 }
 

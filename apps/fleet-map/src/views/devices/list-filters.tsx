@@ -1,3 +1,4 @@
+import type { ComponentProps } from 'preact'
 import { useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
 import { configStateLabel, deviceStatuses, statusLabel } from '../../components/label-text.ts'
@@ -9,9 +10,10 @@ import { SavedViews } from '../shell/saved-views.tsx'
 import { OrganizationPicker } from '../shell/shell.tsx'
 import { ColumnPicker } from './column-picker.tsx'
 import css from './devices.module.css'
+import { FilterChoice } from './filter-choice.tsx'
 import { type FilterChoices, namesIn, useFilterChoices } from './filter-choices.ts'
 import { filterText, modemOptions, monthOptions, signalOptions, todayOptions } from './filter-words.ts'
-import { bulkFilterOf, type FilterParam, filterInAddress, filterOf, filtersInAddress, noFilter } from './list-filter.ts'
+import { bulkFilterOf, filterInAddress, filterOf, filtersInAddress, noFilter } from './list-filter.ts'
 
 /** The search, the filters and the columns of the device list, and what is filtered. The address keeps all of it. */
 export function ListFilters() {
@@ -126,38 +128,14 @@ const NearField = () => (
   </label>
 )
 
-type ChoiceProps = {
-  param: FilterParam
-  label: string
-  empty: string
-  options: readonly (readonly [value: string, label: string])[]
+type ChoiceProps = ComponentProps<typeof FilterChoice> & {
   /** With a visible label. */
   isField?: boolean
 }
 
-/** Chooses the value of a filter. A value that is not among the options stays chosen. */
-function Choice({ param, label, empty, options, isField = false }: ChoiceProps) {
-  const value = place.value.params[param] ?? ''
-  const isOther = value !== '' && !options.some(([one]) => one === value)
-  return (
-    <label class={isField ? 'field' : css.bare}>
-      <span class={isField ? '' : 'visually-hidden'}>{label}</span>
-      <select
-        class="input"
-        value={value}
-        onChange={(event) => setParams({ [param]: event.currentTarget.value || null })}
-      >
-        <option value="">{empty}</option>
-        {isOther ? <option value={value}>{filterText(filterOf(param, value)) || value}</option> : null}
-        {options.map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
+const Choice = ({ isField = false, ...choice }: ChoiceProps) => (
+  <FilterChoice class={isField ? 'field' : css.bare} hidesLabel={!isField} {...choice} />
+)
 
 /** What the list is filtered by; each part can be removed. */
 function FilterChips({ choices }: { choices: FilterChoices }) {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get } from '../../api/client.ts'
 import type { Job, JobBatch, JobStatus } from '../../api/schemas.ts'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { ago, count, moment, plural } from '../../components/format.ts'
 import { heldText } from '../../components/held-text.ts'
 import { jobLook, jobStatuses, kindLabel } from '../../components/label-text.ts'
@@ -130,9 +131,12 @@ const StatusFilter = ({ counts, chosen = '' }: { counts: JobBatch['counts']; cho
       onChange={(event) => setParams({ status: event.currentTarget.value || null })}
     >
       <option value="">All jobs</option>
-      {jobStatuses.map((status) => (
+      {withChosen(
+        jobStatuses.map((status): Option => [status, `${jobLook[status].label} (${count(counts[status])})`]),
+        chosen,
+      ).map(([status, text]) => (
         <option key={status} value={status}>
-          {jobLook[status].label} ({count(counts[status])})
+          {text}
         </option>
       ))}
     </select>

@@ -294,7 +294,7 @@ const ContentField = ({ label, name, member, empty, chosen, options }: ContentFi
       data-member={member}
       required
       data-empty={empty}
-      value={chosen ?? ''}
+      value={options.find(({ id }) => id === chosen)?.id ?? ''}
       onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}
     >
       <option value="">Choose one</option>

@@ -9,6 +9,7 @@ import type { Bounds } from '../../map/surface.ts'
 import { labelOperators } from '../../state/operators.ts'
 import { holds, homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
+import { FilterChoice } from '../devices/filter-choice.tsx'
 import { ratLabel, signalOptions } from '../devices/filter-words.ts'
 import { SavedViews } from '../shell/saved-views.tsx'
 import { OrganizationPicker } from '../shell/shell.tsx'
@@ -61,12 +62,12 @@ export function Filters({ overview, found, places = 0, box, onHit }: FiltersProp
         <OrganizationPicker allowAll />
         <GroupField org={org} />
         <div class="pair">
-          <Choice name="status" label="Status" options={deviceStatuses.map((one) => [one, statusLabel(one)])} />
-          <Choice name="rat" label="Radio technology" options={rats.map((rat) => [rat, ratLabel(rat)])} />
+          <FilterChoice param="status" label="Status" options={deviceStatuses.map((one) => [one, statusLabel(one)])} />
+          <FilterChoice param="rat" label="Radio technology" options={rats.map((rat) => [rat, ratLabel(rat)])} />
         </div>
         <div class="pair">
-          <Choice
-            name="plmn"
+          <FilterChoice
+            param="plmn"
             label="Operator"
             options={labelOperators(operators).map(({ plmn, label }) => [plmn, label])}
           />
@@ -81,7 +82,7 @@ export function Filters({ overview, found, places = 0, box, onHit }: FiltersProp
             />
           </div>
         </div>
-        <Choice name="signal" label="Signal" options={signalOptions} />
+        <FilterChoice param="signal" label="Signal" options={signalOptions} />
         <TimeRangeFields />
         <MetricField />
         {places > 0 ? <PlacesSwitch places={places} /> : null}
@@ -130,33 +131,6 @@ const SearchField = ({ found, onHit }: Pick<FiltersProps, 'found' | 'onHit'>) =>
   />
 )
 
-type ChoiceProps = {
-  /** The parameter of the address. */
-  name: string
-  label: string
-  options: readonly (readonly [value: string, label: string])[]
-  /** The label of the empty choice. */
-  empty?: string
-}
-
-const Choice = ({ name, label, options, empty = 'Any' }: ChoiceProps) => (
-  <label class="field">
-    <span>{label}</span>
-    <select
-      class="input"
-      value={place.value.params[name] ?? ''}
-      onChange={(event) => setParams({ [name]: event.currentTarget.value || null })}
-    >
-      <option value="">{empty}</option>
-      {options.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-)
-
 function GroupField({ org }: { org: string }) {
   const mayRead = org !== '' && holds(org, 'group:read')
   const groups = useResource(`groups ${org} ${mayRead}`, async () => (mayRead ? all(`/orgs/${org}/groups`) : []))
@@ -165,7 +139,12 @@ function GroupField({ org }: { org: string }) {
     `${name} (${count(effectiveDeviceCount)})`,
   ])
   return (
-    <Choice name="group" label="Group" options={options} empty={org ? 'All devices' : 'Choose an organization first'} />
+    <FilterChoice
+      param="group"
+      label="Group"
+      options={options}
+      empty={org ? 'All devices' : 'Choose an organization first'}
+    />
   )
 }
 
@@ -176,23 +155,27 @@ const metrics = [
   ['off', 'Off'],
 ] as const
 
-const MetricField = () => (
-  <fieldset class="field plain">
-    <legend class="label">Coverage</legend>
-    <div class="segmented">
-      {metrics.map(([metric, label]) => (
-        <button
-          key={metric}
-          type="button"
-          aria-pressed={(place.value.params.metric ?? '') === metric}
-          onClick={() => setParams({ metric: metric || null })}
-        >
-          {label}
-        </button>
-      ))}
-    </div>
-  </fieldset>
-)
+function MetricField() {
+  // As the map reads it.
+  const shown = metrics.find(([metric]) => metric === place.value.params.metric)?.[0] ?? ''
+  return (
+    <fieldset class="field plain">
+      <legend class="label">Coverage</legend>
+      <div class="segmented">
+        {metrics.map(([metric, label]) => (
+          <button
+            key={metric}
+            type="button"
+            aria-pressed={metric === shown}
+            onClick={() => setParams({ metric: metric || null })}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
 
 /** The filters that the list of devices has, too, and the view, to which the list leads back. */
 const kept = ['org', 'q', 'status', 'tag', 'group', 'signal', 'rat', 'plmn', 'lon', 'lat', 'z', 'window']

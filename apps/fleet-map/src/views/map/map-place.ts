@@ -2,6 +2,7 @@ import type { DeviceStatus } from '../../api/schemas.ts'
 import type { CoverageMetric } from '../../map/surface.ts'
 import type { FleetFilter } from '../../state/fleet.ts'
 import type { TimeRange } from '../../state/history.ts'
+import { maxWindowMinutes, windowMinutes } from '../../state/time-window.ts'
 import { setParams } from '../../state/url.ts'
 
 /** The state of the map in the address, with defaults for missing parameters. */
@@ -32,7 +33,6 @@ export type MapPlace = {
   hasTimeWindow: boolean
 }
 
-const defaultWindowMinutes = 1_440
 const metrics = ['sinr', 'service', 'off'] as const
 const panels = ['dead-zones', 'route'] as const
 
@@ -68,7 +68,6 @@ function rangeOf({ from = '', to = '' }: Record<string, string>): TimeRange | nu
 }
 
 const quarterMinutes = 15
-const maxMinutes = 129_600
 
 /**
  * Returns the minutes that the fleet, its coverage and its dwells are read for. They always end now, so a range in the past
@@ -76,9 +75,9 @@ const maxMinutes = 129_600
  */
 function minutesOf(params: Record<string, string>, nowMs: number): number {
   const range = rangeOf(params)
-  if (!range) return Number(params.window) || defaultWindowMinutes
+  if (!range) return windowMinutes(params.window)
   const minutes = Math.ceil((nowMs - range.fromMs) / 60_000 / quarterMinutes) * quarterMinutes
-  return Math.min(maxMinutes, Math.max(quarterMinutes, minutes))
+  return Math.min(maxWindowMinutes, Math.max(quarterMinutes, minutes))
 }
 
 /** Returns the moment that the map and the panel show of the selected device; null means now. */

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { FieldFault, faultProps } from '../../components/field-fault.tsx'
+import { windowMinutes, windowParam, windowText } from '../../state/time-window.ts'
 import { place, setParams } from '../../state/url.ts'
 import css from './map.module.css'
 
-const windows: { minutes: number; label: string }[] = [
-  { minutes: 60, label: 'Last hour' },
-  { minutes: 360, label: 'Last 6 hours' },
-  { minutes: 1_440, label: 'Last 24 hours' },
-  { minutes: 10_080, label: 'Last 7 days' },
-  { minutes: 43_200, label: 'Last 30 days' },
-]
+const lastText = (minutes: number): string => `Last ${minutes === 60 ? 'hour' : windowText(minutes)}`
+
+const windows = [60, 360, 1_440, 10_080, 43_200, 129_600].map(
+  (minutes): Option => [windowParam(minutes), lastText(minutes)],
+)
 
 /** The start of a day in local time; 0 is today. */
 function startOfDay(daysAgo: number): Date {
@@ -28,10 +28,12 @@ const isoOf = (text: string): string => new Date(text).toISOString()
 
 /** Chooses the time range of the map: until now, yesterday, or between two times. */
 export function TimeRangeFields() {
-  const { window = '', from, to } = place.value.params
+  const { window, from, to } = place.value.params
+  const minutes = windowMinutes(window)
+  const last = windowParam(minutes)
   const [isCustom, setIsCustom] = useState(Boolean(from))
   const [yesterday, today] = [startOfDay(1).toISOString(), startOfDay(0).toISOString()]
-  const value = from === yesterday && to === today ? 'yesterday' : from || isCustom ? 'custom' : window
+  const value = from === yesterday && to === today ? 'yesterday' : from || isCustom ? 'custom' : last
   const choose = (choice: string) => {
     setIsCustom(choice === 'custom')
     if (choice === 'yesterday') setParams({ window: null, from: yesterday, to: today, t: null })
@@ -44,9 +46,9 @@ export function TimeRangeFields() {
       <label class="field">
         <span>Time range</span>
         <select class="input" value={value} onChange={(event) => choose(event.currentTarget.value)}>
-          {windows.map(({ minutes, label }) => (
-            <option key={minutes} value={minutes === 1_440 ? '' : String(minutes)}>
-              {label}
+          {withChosen(windows, last, () => lastText(minutes)).map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
             </option>
           ))}
           <option value="yesterday">Yesterday</option>

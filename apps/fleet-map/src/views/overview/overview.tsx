@@ -1,4 +1,5 @@
 import { get, isNotInPlan } from '../../api/client.ts'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { NeedsScope } from '../../components/needs-scope.tsx'
 import { useResource } from '../../components/resource.ts'
 import { NotInPlan } from '../../components/states.tsx'
@@ -6,6 +7,7 @@ import { TagFilter } from '../../components/tag-filter.tsx'
 import { nameOfOperator, namesOf } from '../../state/operators.ts'
 import { homeOrganizationId } from '../../state/session.ts'
 import { readCounts } from '../../state/tags.ts'
+import { windowMinutes, windowParam, windowText } from '../../state/time-window.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
 import { OpenAlertsBanner } from '../alerts/open-alerts.tsx'
 import { OrganizationPicker, WithoutOrganization } from '../shell/shell.tsx'
@@ -23,12 +25,7 @@ const signalEveryMs = 60_000
 const shownZones = 6
 const shownRadios = 6
 
-const windows = [
-  { minutes: '', label: '24 hours' },
-  { minutes: '10080', label: '7 days' },
-  { minutes: '43200', label: '30 days' },
-  { minutes: '129600', label: '90 days' },
-]
+const windows = [1_440, 10_080, 43_200, 129_600].map((minutes): Option => [windowParam(minutes), windowText(minutes)])
 
 /** The state of an organization's fleet on one page. The address keeps organization, time range and tags. */
 export function OverviewView() {
@@ -42,9 +39,10 @@ export function OverviewView() {
 }
 
 function Overview({ org }: { org: string }) {
-  const { window = '', tag = '' } = place.value.params
+  const { tag = '' } = place.value.params
+  const minutes = windowMinutes(place.value.params.window)
   const tags = tag ? tag.split(',') : []
-  const query = { orgId: org, tag: tags, sinceMinutes: Number(window || 1_440) }
+  const query = { orgId: org, tag: tags, sinceMinutes: minutes }
   const key = JSON.stringify(query)
   const everyMinute = { everyMs: signalEveryMs }
   const counts = useResource(
@@ -89,7 +87,7 @@ function Overview({ org }: { org: string }) {
               onChange={(next) => setParams({ tag: next || null })}
             />
           </div>
-          <WindowChoice window={window} />
+          <WindowChoice minutes={minutes} />
           <a class="button" href={linkTo('map', {}, ['org', 'tag', 'window'])}>
             Show on the map
           </a>
@@ -117,14 +115,14 @@ function Overview({ org }: { org: string }) {
   )
 }
 
-const WindowChoice = ({ window }: { window: string }) => (
+const WindowChoice = ({ minutes }: { minutes: number }) => (
   <fieldset class="segmented plain" aria-label="Time range">
-    {windows.map(({ minutes, label }) => (
+    {withChosen(windows, windowParam(minutes), () => windowText(minutes)).map(([window, label]) => (
       <button
         key={label}
         type="button"
-        aria-pressed={window === minutes}
-        onClick={() => setParams({ window: minutes || null })}
+        aria-pressed={window === windowParam(minutes)}
+        onClick={() => setParams({ window: window || null })}
       >
         {label}
       </button>

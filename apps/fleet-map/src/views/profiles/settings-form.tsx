@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import {
   type KnownSetting,
   knownSections,
@@ -58,6 +59,7 @@ function Field({ setting, section, member, fault, value, onChange }: FieldProps)
   if (kind === 'boolean' || kind === 'choice') {
     const options = kind === 'boolean' ? ['true', 'false'] : choices
     const words: Record<string, string> = { true: 'On', false: 'Off' }
+    const chosen = value === undefined || isObject(value) ? '' : String(value)
     return (
       <label class="field">
         <span>{label}</span>
@@ -65,15 +67,18 @@ function Field({ setting, section, member, fault, value, onChange }: FieldProps)
           class="input"
           aria-label={name}
           data-member={member}
-          value={value === undefined || isObject(value) ? '' : String(value)}
+          value={chosen}
           onChange={({ currentTarget: { value: text } }) =>
             onChange(text === '' ? kept : kind === 'boolean' ? text === 'true' : text)
           }
         >
           <option value="">{variable === undefined ? 'Unchanged on the router' : `Variable ${variable}`}</option>
-          {options.map((option) => (
+          {withChosen(
+            options.map((option): Option => [option, words[option] ?? option.toUpperCase()]),
+            chosen,
+          ).map(([option, text]) => (
             <option key={option} value={option}>
-              {words[option] ?? option.toUpperCase()}
+              {text}
             </option>
           ))}
         </select>

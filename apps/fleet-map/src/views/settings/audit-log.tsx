@@ -1,5 +1,6 @@
 import type { AuditRecord } from '../../api/schemas.ts'
 import { actorText } from '../../components/actor.ts'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { dayAndTime, moment } from '../../components/format.ts'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
@@ -65,7 +66,7 @@ function IdFilter({ name, label, placeholder }: { name: string; label: string; p
 
 function ActionFilter() {
   const chosen = place.value.params.action ?? ''
-  const known = Object.keys(actionWords)
+  const known = Object.keys(actionWords).map((action): Option => [action, headingOf(action)])
   return (
     <label class="field grow">
       <span>What happened</span>
@@ -75,9 +76,9 @@ function ActionFilter() {
         onChange={(event) => setParams({ action: event.currentTarget.value || null })}
       >
         <option value="">Anything</option>
-        {(chosen === '' || known.includes(chosen) ? known : [chosen, ...known]).map((action) => (
+        {withChosen(known, chosen, headingOf).map(([action, text]) => (
           <option key={action} value={action}>
-            {asHeading(wordsOfAction(action))}
+            {text}
           </option>
         ))}
       </select>
@@ -85,7 +86,10 @@ function ActionFilter() {
   )
 }
 
-const asHeading = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
+function headingOf(action: string): string {
+  const words = wordsOfAction(action)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
 
 /** A day in local time as the start of it, `days` later. */
 const dayStart = (day: string | undefined, days = 0): string | null => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { type Option, withChosen } from '../../components/chosen-option.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Loading } from '../../components/states.tsx'
@@ -143,9 +144,13 @@ export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
         onChange={(event) => setParams({ org: event.currentTarget.value || null, group: null })}
       >
         <option value="">{allowAll ? 'All organizations' : 'Choose …'}</option>
-        {list.map((organization) => (
-          <option key={organization.id} value={organization.id}>
-            {organization.name}
+        {withChosen(
+          list.map(({ id, name }): Option => [id, name]),
+          organizationId.value,
+          () => 'Another organization',
+        ).map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
           </option>
         ))}
       </select>
