@@ -60,11 +60,15 @@ async function readDepartures(questdb: QuestdbSql, range: WayRange): Promise<Way
   }))
 }
 
-/** Adds the next dwell of each device. */
+/**
+ * Adds the next dwell of each device. It can begin before the departure: an arrival is the time of a fix, and a departure that of
+ * the last report inside, whose fix can be some seconds older.
+ */
 async function withArrivals(questdb: QuestdbSql, ways: readonly WayRow[]): Promise<WayRow[]> {
-  const oldest = ways.at(-1)
-  if (!oldest) return []
-  const values: SqlValue[] = [oldest.organizationId, timestampParameter(oldest.departedAtMs)]
+  const [first] = ways
+  if (!first) return []
+  const fromMs = ways.reduce((oldest, { dwellArrivedAtMs }) => Math.min(oldest, dwellArrivedAtMs), Infinity)
+  const values: SqlValue[] = [first.organizationId, timestampParameter(fromMs)]
   const bind = (value: SqlValue) => `$${values.push(value)}`
   const deviceIds = [...new Set(ways.map(({ deviceId }) => deviceId))]
   const rows = await questdb.queryArrays<[string, number, number, number]>(
@@ -74,9 +78,7 @@ async function withArrivals(questdb: QuestdbSql, ways: readonly WayRow[]): Promi
   )
   const arrivals = Map.groupBy(rows, ([deviceId]) => deviceId)
   return ways.map((way) => {
-    const next = arrivals
-      .get(way.deviceId)
-      ?.find(([, tsMs]) => tsMs >= way.departedAtMs && tsMs !== way.dwellArrivedAtMs)
+    const next = arrivals.get(way.deviceId)?.find(([, tsMs]) => tsMs > way.dwellArrivedAtMs)
     return next ? { ...way, arrivedAtMs: next[1], to: { lat: next[2], lon: next[3] } } : way
   })
 }

@@ -91,6 +91,15 @@ test('200 a trip is the way from a dwell to the next one, and one that is not ov
   expect((await trips(`deviceId=${newId()}`)).body.items).toEqual([])
 })
 
+test('200 a stay whose first fix is older than the last report of the stay before is the end of a way', async () => {
+  const { dwell, drive, trips } = await newTruck()
+  await storeRows(api.questdb, 'dwell', [dwell(at(300), at(200), 0), dwell(at(200) - 2_000, at(100), 160)])
+  await drive(at(200), 1, 0)
+  await drive(at(199), 2, 160)
+  await drive(at(100), 11, 160)
+  expect((await trips()).body.items).toMatchObject([{ departedAt: iso(at(100)), arrivedAt: null, distanceM: 3_000 }])
+})
+
 test('200 a silence of more than 15 minutes splits a trip, also over pages', async () => {
   const { organization, dwell, drive, trips } = await newTruck(['ferry'])
   await storeRows(api.questdb, 'dwell', [
