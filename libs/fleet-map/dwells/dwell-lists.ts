@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { filterInSlices, forEachInSlices, mapInSlices } from '#core/slices'
+import { forEachInSlices, mapInSlices } from '#core/slices'
 import { ownershipOf } from '#fleet/devices/ownership'
 import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { deviceIdsWith } from '#fleet/groups/filtered-devices'
@@ -105,7 +105,7 @@ export async function visibleDwells(
   range: VisibleRange,
   rows: readonly StoredDwellRow[],
 ): Promise<StoredDwellRow[]> {
-  const ownedAt = await ownership(pool, range.organizationId, rows)
+  const ownedAt = await intervalsOf(pool, range.organizationId, rows)
   const visible: StoredDwellRow[] = []
   await forEachInSlices(rows, (row) => {
     const owned = ownedAt(row, row.arrivedAtMs)
@@ -132,19 +132,8 @@ const isWithin = (
   (departedAtMs ?? nowMs) - arrivedAtMs >= minDurationMs &&
   !(ongoing && departedAtMs !== null)
 
-/** The rows whose time is in one in which the organization owned the device; none of a deleted device. */
-export async function visibleAt<Row extends { deviceId: string }>(
-  pool: Pool,
-  organizationId: string,
-  rows: readonly Row[],
-  timeMs: (row: Row) => number,
-): Promise<Row[]> {
-  const ownedAt = await ownership(pool, organizationId, rows)
-  return filterInSlices(rows, (row) => ownedAt(row, timeMs(row)) !== undefined)
-}
-
-/** Returns a function that finds the interval of a time in which the organization owned a device. */
-async function ownership(pool: Pool, organizationId: string, rows: readonly { deviceId: string }[]) {
+/** Returns a function that finds the interval around a time in which the organization owned a device; none for a deleted device. */
+export async function intervalsOf(pool: Pool, organizationId: string, rows: readonly { deviceId: string }[]) {
   const owned = await ownershipOf(
     pool,
     organizationId,

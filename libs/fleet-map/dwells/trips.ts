@@ -3,7 +3,7 @@ import type { Towns } from '#core/near'
 import type { FleetContext } from '#fleet/context'
 import { deviceIdsWith } from '#fleet/groups/filtered-devices'
 import { type DeviceQuery, mappedOrganizations, queriedGroup } from '#fleet-map/access'
-import { visibleAt } from '#fleet-map/dwells/dwell-lists'
+import { intervalsOf } from '#fleet-map/dwells/dwell-lists'
 import { placesContaining } from '#fleet-map/places/filter'
 import { planStartMs, requestedWindow, type WindowQuery } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
@@ -124,14 +124,21 @@ async function readWays(
   )
   const all = perOrganization.flat().sort(newestFirst)
   const page = all.slice(0, limit)
-  const visible = new Set<WayRow>()
+  const visible = new Map<WayRow, WayRow>()
   for (const [organizationId, ways] of Map.groupBy(page, (way) => way.organizationId)) {
-    const owned = await visibleAt(ctx.pool, organizationId, ways, ({ departedAtMs }) => departedAtMs)
-    for (const way of owned) visible.add(way)
+    const ownedAt = await intervalsOf(ctx.pool, organizationId, ways)
+    for (const way of ways) {
+      const owned = ownedAt(way, way.departedAtMs)
+      if (owned) visible.set(way, endingBy(way, owned.toMs))
+    }
   }
   const end = all.length > limit ? page.at(-1) : undefined
-  return { ways: page.filter((way) => visible.has(way)), end: end ?? null }
+  return { ways: page.flatMap((way) => visible.get(way) ?? []), end: end ?? null }
 }
+
+/** A way that was not over at the transfer of its device ends with it. */
+const endingBy = (way: WayRow, endMs: number): WayRow =>
+  way.arrivedAtMs === null && endMs !== Number.POSITIVE_INFINITY ? { ...way, arrivedAtMs: endMs } : way
 
 /** The trips of each way, newest first. */
 async function tripsOfWays(
