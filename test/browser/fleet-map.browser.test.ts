@@ -142,6 +142,9 @@ test('maps the day of a device, shows its modems side by side, and switches betw
       expect.stringMatching(/^wwan0 Active.*Vodafone.*−90 dBm.*connected.*12\.3 MB.*1\.0 MB$/),
       expect.stringMatching(/^wwan1 .*No service.*SIM of 20408.*disconnected.*–$/),
     ])
+  const outages = page.getByRole('list', { name: 'Times without service' }).getByRole('listitem')
+  await expect.poll(() => outages.allTextContents()).toEqual([expect.stringMatching(/, wwan1.*1 min$/)])
+  await page.getByText('All modems at once: never in this time range').waitFor()
   const history = page.getByRole('region', { name: 'History' })
   await history
     .getByRole('img', { name: /^Signal \(RSRP\): wwan0 between −?-?\d+ and .* dBm, wwan1: no values$/ })
@@ -171,6 +174,7 @@ test('maps the day of a device, shows its modems side by side, and switches betw
   expect(await panel.getByRole('list', { name: 'Times without service' }).count()).toBe(0)
   await modem('wwan1').click()
   await panel.getByRole('list', { name: 'Times without service' }).waitFor()
+  await panel.getByText('wwan1: 1 min. All modems at once: never in this time range').waitFor()
   expect(await panel.getByText('−90 dBm').count()).toBe(0)
   expect(parameters(page).get('modem')).toBe('wwan1')
   await modem('wwan0').click()

@@ -495,8 +495,17 @@ describe('GET /api/router/:deviceId/telemetry/outages', () => {
     ])
     const times = body.items.map(({ from, to }: { from: string; to: string }) => Date.parse(to) - Date.parse(from))
     expect(times).toEqual([minuteMs, 4 * minuteMs, 3 * minuteMs, 3 * minuteMs])
+    const agoOf = ({ from, to }: { from: string; to: string }) =>
+      [from, to].map((time) => Math.round((Date.now() - Date.parse(time)) / minuteMs))
+    // wwan1 had no service either, and did not report later.
+    expect(body.ofDevice.map(agoOf)).toEqual([
+      [60, 59],
+      [80, 76],
+      [97, 94],
+    ])
     const own = (await read(organization.key, deviceId, 'outages?sinceMinutes=120&modem=wwan1')).body
     expect(own.items).toMatchObject([{ modem: 'wwan1', durationS: 180 }])
+    expect(own.ofDevice).toEqual(body.ofDevice)
     expect((await read(organization.key, deviceId, 'outages?sinceMinutes=10')).body.items).toEqual([])
   })
 
@@ -506,7 +515,7 @@ describe('GET /api/router/:deviceId/telemetry/outages', () => {
     const unread = await api.newKey([organization.id], ['device:read'])
     expect(await read(organization.key, deviceId, 'outages')).toMatchObject({
       status: 200,
-      body: { window: { requestedMinutes: 1_440 }, items: [] },
+      body: { window: { requestedMinutes: 1_440 }, items: [], ofDevice: [] },
     })
     for (const query of ['sinceMinutes=0', 'modem=', 'limit=5'])
       expect(await read(organization.key, deviceId, `outages?${query}`)).toMatchObject({ status: 400 })

@@ -127,6 +127,12 @@ const dataUseSchema = z
   })
   .meta({ id: 'DeviceDataUse' })
 
+const outageTimes = {
+  from: instantOut(),
+  to: instantOut().describe('The first sample with service, or the last one before a silence of five minutes.'),
+  durationS: z.int(),
+}
+
 const outagesSchema = z
   .object({
     deviceId: z.string(),
@@ -135,9 +141,7 @@ const outagesSchema = z
       .array(
         z.object({
           modem: z.string().nullable().describe('Null for a router that does not name its modem.'),
-          from: instantOut(),
-          to: instantOut().describe('The first sample with service, or the last one before a silence of five minutes.'),
-          durationS: z.int(),
+          ...outageTimes,
           location: z
             .object({ lat: z.number(), lon: z.number() })
             .nullable()
@@ -146,6 +150,11 @@ const outagesSchema = z
         }),
       )
       .describe('Newest first, at most the newest 1,000.'),
+    ofDevice: z
+      .array(z.object(outageTimes))
+      .describe(
+        'The times in which no modem of the device had service, newest first, at most the newest 1,000. A modem that did not report in a time does not count. The parameter `modem` does not change them.',
+      ),
   })
   .meta({ id: 'DeviceOutages' })
 
@@ -291,7 +300,7 @@ const outages = route({
   operationId: 'getOutages',
   summary: 'Get the times without service of a device',
   description:
-    'Returns when each modem had no service in the window, for how long, and near which town that began. A time counts if at least two samples in a row lie in it, no more than five minutes apart.',
+    'Returns when each modem had no service in the window, for how long, and near which town that began, and when the device had none with any of its modems. A time counts if at least two samples in a row lie in it, no more than five minutes apart.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,

@@ -17,7 +17,7 @@ export function useDwells(deviceId: string, span: TimeSpan, mayRead: boolean) {
   )
 }
 
-/** When a device, or one of its modems, had no service, newest first. */
+/** When each modem of a device, or one of them, had no service, and when none of them had, newest first. */
 export function useOutages(
   deviceId: string,
   span: TimeSpan,
@@ -26,7 +26,7 @@ export function useOutages(
   const query = { ...spanQuery(span), modem }
   return useResource(
     JSON.stringify(['outages', deviceId, query, mayRead]),
-    async (signal) => (mayRead ? (await get(telemetryPath(deviceId, 'outages'), { signal, query })).items : undefined),
+    async (signal) => (mayRead ? get(telemetryPath(deviceId, 'outages'), { signal, query }) : undefined),
     { everyMs: mayRead ? refreshMs : 0, isShared: true },
   )
 }

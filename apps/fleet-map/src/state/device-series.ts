@@ -59,7 +59,7 @@ export function linesOf(means: Means, minutes: number, { field, label, unit, dig
   return { times, series }
 }
 
-/** The dwells of a device and its times without service, as bands behind its charts. */
+/** The dwells of a device and the times in which none of its modems had service, as bands behind its charts. */
 export const bandsOf = (
   dwells: readonly { arrivedAt: string; departedAt: string | null }[],
   outages: readonly { from: string; to: string }[],

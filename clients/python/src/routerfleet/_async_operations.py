@@ -3077,8 +3077,9 @@ class AsyncOperations(AsyncRequests):
     ) -> types.DeviceOutages:
         """Get the times without service of a device
 
-        Returns when each modem had no service in the window, for how long, and near which town that began. A time
-        counts if at least two samples in a row lie in it, no more than five minutes apart.
+        Returns when each modem had no service in the window, for how long, and near which town that began, and when
+        the device had none with any of its modems. A time counts if at least two samples in a row lie in it, no
+        more than five minutes apart.
 
         Requires the scope `telemetry:read`.
 

@@ -3862,11 +3862,25 @@ DeviceOutagesItem = TypedDict(
 )
 
 
+DeviceOutagesOfDeviceItem = TypedDict(
+    "DeviceOutagesOfDeviceItem",
+    {
+        "from": str,
+        "to": str,
+        "durationS": int,
+    },
+)
+
+
 class DeviceOutages(TypedDict):
     deviceId: str
     window: "DeviceOutagesWindow"
     items: "list[DeviceOutagesItem]"
     """Newest first, at most the newest 1,000."""
+    ofDevice: "list[DeviceOutagesOfDeviceItem]"
+    """The times in which no modem of the device had service, newest first, at most the newest 1,000. A modem that did
+    not report in a time does not count. The parameter `modem` does not change them.
+    """
 
 
 class FleetGps(TypedDict):

@@ -65,7 +65,7 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
   const span = { sinceMinutes: minutes, range: null }
   const dwells = useDwells(deviceId, span, mayFleet)
   const outages = useOutages(deviceId, span, { modem: null, mayRead: true })
-  const bands = useMemo(() => bandsOf(dwells.value ?? [], outages.value ?? []), [dwells.value, outages.value])
+  const bands = useMemo(() => bandsOf(dwells.value ?? [], outages.value?.ofDevice ?? []), [dwells.value, outages.value])
   const used = useUsedDays(deviceId)
   const shown = [
     { ...drawn.signal, means: cellular },
@@ -95,7 +95,11 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
         <DrawnLines key={chart.title} {...chart} minutes={minutes} bands={bands} />
       ))}
       {isEmpty ? <p class="label">No reports in this time range.</p> : null}
-      {bands.length > 0 && !isEmpty ? <p class="label">Grey: the device stood still. Red: without service.</p> : null}
+      {bands.length > 0 && !isEmpty ? (
+        <p class="label">
+          Grey: the device stood still. Red: {modems.length > 1 ? 'no modem had service' : 'without service'}.
+        </p>
+      ) : null}
       {used?.some(({ rxBytes, txBytes }) => rxBytes !== null || txBytes !== null) ? (
         <Table caption="Data use by day" columns={dayColumns(used)} rows={used} keyOf={({ day }) => day} />
       ) : null}

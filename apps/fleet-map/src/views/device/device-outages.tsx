@@ -14,21 +14,27 @@ type OutagesProps = {
   deviceId: string
   /** Only the times of this modem. */
   modem?: string | null
+  hasSeveralModems: boolean
   sinceMinutes: number
   range?: TimeRange | null
 }
 
-/** Lists the times without service, and near which town they began. A click moves the time slider and the map to one. */
-export function Outages({ deviceId, modem = null, sinceMinutes, range = null }: OutagesProps) {
+/**
+ * Lists the times without service, of which modem, and near which town they began. A click moves the time slider and the map to
+ * one.
+ */
+export function Outages({ deviceId, modem = null, hasSeveralModems, sinceMinutes, range = null }: OutagesProps) {
   const mayRead = holdsSomewhere('telemetry:read')
-  const outages = useOutages(deviceId, { sinceMinutes, range }, { modem, mayRead }).value ?? []
+  const { items: outages, ofDevice } =
+    useOutages(deviceId, { sinceMinutes, range }, { modem, mayRead }).value ?? nothing
   if (outages.length === 0) return null
-  const totalS = outages.reduce((sum, { durationS }) => sum + durationS, 0)
-  const severalModems = new Set(outages.map((outage) => outage.modem)).size > 1
   return (
     <section>
       <h2>Without service</h2>
-      <p class="label">{severalModems ? 'By modem' : `${duration(totalS)} in this time range`}</p>
+      <p class="label">
+        {modem === null ? '' : `${modem}: ${textOf(outages)}. `}
+        {hasSeveralModems ? `All modems at once: ${textOf(ofDevice)}` : textOf(outages)} in this time range
+      </p>
       <ShowAll items={outages} first={firstShown}>
         {(shown) => (
           <ul class={css.outages} aria-label="Times without service">
@@ -37,7 +43,7 @@ export function Outages({ deviceId, modem = null, sinceMinutes, range = null }: 
                 <button type="button" class="button quiet small" onClick={() => showOnMap(deviceId, outage)}>
                   <span>
                     {dayAndTime(Date.parse(outage.from))}
-                    {severalModems && outage.modem ? `, ${outage.modem}` : ''}
+                    {hasSeveralModems ? `, ${outage.modem ?? 'modem without a name'}` : ''}
                     {outage.near ? <span class="label"> {nearText(outage.near)}</span> : null}
                   </span>
                   <span>{duration(outage.durationS)}</span>
@@ -49,6 +55,14 @@ export function Outages({ deviceId, modem = null, sinceMinutes, range = null }: 
       </ShowAll>
     </section>
   )
+}
+
+const nothing = { items: [], ofDevice: [] }
+
+/** How long the times are together. */
+function textOf(times: readonly { durationS: number }[]): string {
+  const totalS = times.reduce((sum, { durationS }) => sum + durationS, 0)
+  return totalS > 0 ? duration(totalS) : 'never'
 }
 
 function showOnMap(

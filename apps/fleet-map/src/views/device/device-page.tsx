@@ -122,7 +122,7 @@ function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () 
             <DeviceTokens device={device} onChanged={changed} />
           </div>
           <div class={css.history}>
-            {mayFleet ? <PlacesCard deviceId={device.id} /> : null}
+            {mayFleet ? <PlacesCard deviceId={device.id} hasSeveralModems={hasSeveralModems} /> : null}
             {mayTelemetry && latest.value ? (
               <DeviceCharts deviceId={device.id} modems={chartedModems(modems)} mayFleet={mayFleet} />
             ) : null}
@@ -199,9 +199,9 @@ const Settings = ({ device }: { device: Device }) => (
 )
 
 /** Where the device had no service, drove and stood in the last day. */
-const PlacesCard = ({ deviceId }: { deviceId: string }) => (
+const PlacesCard = ({ deviceId, hasSeveralModems }: { deviceId: string; hasSeveralModems: boolean }) => (
   <div class={`card panel ${css.day}`}>
-    <Outages deviceId={deviceId} sinceMinutes={dayMinutes} />
+    <Outages deviceId={deviceId} hasSeveralModems={hasSeveralModems} sinceMinutes={dayMinutes} />
     <Trips deviceId={deviceId} sinceMinutes={dayMinutes} />
     <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
   </div>

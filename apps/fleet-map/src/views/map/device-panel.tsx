@@ -87,7 +87,13 @@ export function DevicePanel(props: DevicePanelProps) {
             range={range}
             atMs={atMs}
           />
-          <Outages deviceId={deviceId} modem={modem?.modem ?? null} sinceMinutes={sinceMinutes} range={range} />
+          <Outages
+            deviceId={deviceId}
+            modem={modem?.modem ?? null}
+            hasSeveralModems={modem !== undefined}
+            sinceMinutes={sinceMinutes}
+            range={range}
+          />
           <Trips deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
           {past ? null : <Health system={latest.value?.system ?? null} connection={connection ?? null} />}
