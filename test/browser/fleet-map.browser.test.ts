@@ -326,7 +326,7 @@ test('advises a truck with two operators, one of them failing, to have the other
     )
 })
 
-type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; samples: number; cells: string[] }
+type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; serviceRatio: number }
 
 test('lists the dead zones of the API and shows a selected zone on the map', { timeout: 6 * minute }, async () => {
   await roadIsCounted(product(), surveyed)
@@ -340,6 +340,10 @@ test('lists the dead zones of the API and shows a selected zone on the map', { t
   await expect.poll(() => entries.count()).toBe(items.length)
   const shown = await entries.getByRole('strong').or(entries.locator('strong')).allTextContents()
   expect(shown).toEqual(items.map(headline))
+  const dead = items.findIndex(({ serviceRatio }) => serviceRatio < 0.9)
+  expect(await entries.nth(dead).textContent()).toContain(
+    `Service ${Math.floor((items[dead]?.serviceRatio ?? 1) * 100)} % of the time`,
+  )
   const [worst] = items
   await entries.first().getByRole('button').click()
   await expect.poll(() => parameters(page).get('zone')).toBe(worst?.id)
@@ -378,9 +382,9 @@ test('shows coverage and dead zones of a range in the past, and none beside it',
   await expect.poll(picture).toBe(withoutCells)
 })
 
-const headline = ({ noServiceS, samples }: DeadZone) => {
+const headline = ({ noServiceS }: DeadZone) => {
+  if (noServiceS === 0) return 'Signal too weak'
   const minutes = noServiceS / 60
-  if (1 - minutes / samples >= 0.9) return 'Signal too weak'
   const text =
     minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
   return `${text} without service`

@@ -43,7 +43,7 @@ test('reads the votes of a group of 100,000 devices, and of no others', { timeou
   expect(counts.flat().reduce((sum, count) => sum + count.votes, 0)).toBe(7)
   expect(await countVoters(questdb, filters, 10)).toEqual(new Map([[h3, 2]]))
   // Neither list alone has the 5 votes of a dead cell.
-  expect(await deadCells(questdb, filters)).toMatchObject([{ samples: 7, darkMoments: 3 }])
+  expect(await deadCells(questdb, filters)).toMatchObject([{ samples: 7, moments: 7, darkMoments: 3 }])
   expect(await deadCells(questdb, [filter])).toEqual([])
 })
 

@@ -21,10 +21,13 @@ const served = "(rat IS NULL OR rat != 'none')"
 const votesWhere = (condition: string) => `sum(CASE WHEN ${condition} THEN votes ELSE 0 END)`
 
 /** The votes of a cell: how many, and how many of them meet the conditions of a dead cell. */
-type CellVotes = Omit<DeadCell, 'darkMoments'> &
+type CellVotes = Omit<DeadCell, 'moments' | 'darkMoments'> &
   Moments & { inService: number; withRsrp: number; weakRsrp: number; withSinr: number; weakSinr: number }
 
-const darkMoments = (cell: CellVotes): number => countMoments(cell, cell).dark
+function deadCellOf(cell: CellVotes): DeadCell {
+  const { moments, dark: darkMoments } = countMoments(cell, cell)
+  return { h3: cell.h3, samples: cell.samples, moments, darkMoments, lastAtMs: cell.lastAtMs }
+}
 
 /**
  * Cells of resolution 9 that, with the votes of all filters together, have at least 5 votes and
@@ -43,11 +46,9 @@ export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilte
   for (const cell of cells) Object.assign(cell, moments.get(cell.h3))
   return cells
     .filter(isDead)
-    .sort((a, b) => darkMoments(b) - darkMoments(a) || (a.h3 < b.h3 ? -1 : 1))
+    .map(deadCellOf)
+    .sort((a, b) => b.darkMoments - a.darkMoments || (a.h3 < b.h3 ? -1 : 1))
     .slice(0, maxDeadCells)
-    .map((cell) => ({
-      ...{ h3: cell.h3, samples: cell.samples, darkMoments: darkMoments(cell), lastAtMs: cell.lastAtMs },
-    }))
 }
 
 function isDead(cell: CellVotes): boolean {

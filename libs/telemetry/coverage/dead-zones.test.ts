@@ -9,6 +9,7 @@ const field = gridDisk(centre, 3)
 const deadCell = (h3: string, samples = 10, inService = 4, lastAtMs = 1_000): DeadCell => ({
   h3,
   samples,
+  moments: samples,
   darkMoments: samples - inService,
   lastAtMs,
 })
@@ -67,13 +68,18 @@ it('describes a zone by the smallest cell, centre, box, area and newest vote', (
   const [zone] = joinDeadZones([deadCell(a, 10, 4, 5_000), deadCell(b, 20, 0, 9_000)])
   const [lat, lon] = cellToLatLng(centre)
   expect(zone).toMatchObject({ id: [a, b].sort()[0], cells: [a, b].sort(), samples: 30, lastAtMs: 9_000 })
-  expect(zone?.noServiceS).toBe(26 * 60)
+  expect(zone).toMatchObject({ noServiceS: 26 * 60, serviceRatio: 4 / 30 })
   expect(zone?.areaKm2).toBeGreaterThan(0.15)
   expect(zone?.areaKm2).toBeLessThan(0.3)
   expect(Math.abs((zone?.lat ?? 0) - lat)).toBeLessThan(0.005)
   const [minLon = 0, minLat = 0, maxLon = 0, maxLat = 0] = zone?.bbox ?? []
   expect(minLon < lon && lon < maxLon && minLat < lat && lat < maxLat).toBe(true)
   expect(getResolution(a)).toBe(deadZoneResolution)
+})
+
+it('counts the service of moments, of which a device with several modems has fewer than votes', () => {
+  const [zone] = joinDeadZones([{ h3: centre, samples: 20, moments: 10, darkMoments: 9, lastAtMs: 1_000 }])
+  expect(zone).toMatchObject({ samples: 20, noServiceS: 9 * 60, serviceRatio: 0.1 })
 })
 
 it('keeps a zone across the 180th meridian in one small box', () => {

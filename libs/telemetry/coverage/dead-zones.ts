@@ -17,8 +17,11 @@ export const noneBelow = { rsrpDbm: signalThresholds.lte.rsrpDbm[0], sinrDb: sig
 /** A moment is one device in one minute. */
 const secondsPerMoment = 60
 
-/** A cell without usable service. `darkMoments`: minutes of a device in which none of its modems had service. */
-export type DeadCell = { h3: string; samples: number; darkMoments: number; lastAtMs: number }
+/**
+ * A cell without usable service. `moments`: minutes of a device in it; `darkMoments`: those in which none of the device's modems had
+ * service.
+ */
+export type DeadCell = { h3: string; samples: number; moments: number; darkMoments: number; lastAtMs: number }
 
 /** Dead cells that touch each other. Bounding boxes that cross the 180th meridian have minLon > maxLon. */
 export type DeadZone = {
@@ -31,6 +34,8 @@ export type DeadZone = {
   areaKm2: number
   samples: number
   noServiceS: number
+  /** The part of the moments that has service. */
+  serviceRatio: number
   lastAtMs: number
 }
 
@@ -67,6 +72,7 @@ function zoneOf(joined: readonly DeadCell[]): DeadZone {
   const cells = joined.map(({ h3 }) => h3).sort()
   const sumOf = (pick: (cell: DeadCell) => number) => joined.reduce((sum, cell) => sum + pick(cell), 0)
   const corners = cells.flatMap((h3) => cellToBoundary(h3)).map(([lat, lon]) => ({ lat, lon }))
+  const [moments, dark] = [sumOf((cell) => cell.moments), sumOf(({ darkMoments }) => darkMoments)]
   const centres = cells.map((h3) => cellToLatLng(h3))
   return {
     id: cells[0] ?? '',
@@ -76,7 +82,8 @@ function zoneOf(joined: readonly DeadCell[]): DeadZone {
     cells,
     areaKm2: cells.reduce((sum, h3) => sum + cellArea(h3, UNITS.km2), 0),
     samples: sumOf(({ samples }) => samples),
-    noServiceS: sumOf(({ darkMoments }) => darkMoments) * secondsPerMoment,
+    noServiceS: dark * secondsPerMoment,
+    serviceRatio: (moments - dark) / moments,
     lastAtMs: joined.reduce((newest, { lastAtMs }) => Math.max(newest, lastAtMs), 0),
   }
 }

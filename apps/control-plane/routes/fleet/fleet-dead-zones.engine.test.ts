@@ -67,7 +67,7 @@ describe('GET /fleet/dead-zones', () => {
     const [first, second] = body.items
     expect(first).toMatchObject({
       ...{ id: [tunnel, exit].sort()[0], cells: [tunnel, exit].sort(), samples: 14, noServiceS: 9 * 60, devices: 2 },
-      ...{ worstPlmn: '27201', bestPlmn: '27202', lastAt: expect.any(String) },
+      ...{ worstPlmn: '27201', bestPlmn: '27202', lastAt: expect.any(String), serviceRatio: 5 / 14 },
     })
     expect(first.areaKm2).toBeGreaterThan(0.1)
     expect(second).toMatchObject({ cells: [far], noServiceS: 9 * 60, devices: 1, samples: 9, bestPlmn: null })
@@ -100,7 +100,7 @@ describe('GET /fleet/dead-zones', () => {
     expect(Object.keys(cellOf(far).byPlmn)).toEqual(['27201'])
 
     const { body } = await deadZones(token)
-    expect(body.items).toMatchObject([{ cells: [far], samples: 16, noServiceS: 8 * 60, devices: 1 }])
+    expect(body.items).toMatchObject([{ cells: [far], samples: 16, noServiceS: 8 * 60, serviceRatio: 0, devices: 1 }])
     const ofOperator = await deadZones(token, 'plmn=27202')
     expect(ofOperator.body.items).toMatchObject([{ cells: [tunnel], samples: 10, noServiceS: 10 * 60 }])
     for (const query of ['sinceMinutes=60', 'sinceMinutes=60&tag=truck']) {
@@ -123,7 +123,8 @@ describe('GET /fleet/dead-zones', () => {
     )
     const { body } = await deadZones(organization.key)
     expect(body.items.map(({ id }: { id: string }) => id).sort()).toEqual([weak, noisy].sort())
-    expect(body.items).toMatchObject([{ noServiceS: 0 }, { noServiceS: 0 }])
+    const served = { noServiceS: 0, serviceRatio: 1 }
+    expect(body.items).toMatchObject([served, served])
   })
 
   test('200 agrees with the definition over /fleet/coverage at resolution 9', async () => {

@@ -218,8 +218,13 @@ const deadZoneSchema = z
     ),
     cells: z.array(z.string()),
     areaKm2: z.number(),
-    samples: z.int().describe('Number of votes, one per device and minute.'),
-    noServiceS: z.int().describe('Seconds without service; each vote without service counts as one minute.'),
+    samples: z.int().describe('Number of votes, one per device, modem, cell and minute.'),
+    noServiceS: z
+      .int()
+      .describe('Seconds without service. A minute of a device counts if none of its modems had service in it.'),
+    serviceRatio: z
+      .number()
+      .describe('The part of the minutes of devices in which a modem of the device had service, from 0 to 1.'),
     devices: z.int(),
     worstPlmn: z
       .string()

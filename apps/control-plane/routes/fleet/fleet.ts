@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { throwIfClosed } from '#core/errors'
 import { readCoverage } from '#fleet-map/coverage/coverage'
-import { listDeadZones } from '#fleet-map/coverage/dead-zones'
+import { readDeadZones } from '#fleet-map/coverage/dead-zones'
 import { readForecast } from '#fleet-map/coverage/forecast'
 import { listOperators } from '#fleet-map/coverage/operators'
 import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
@@ -227,7 +227,7 @@ const deadZones = route({
   operationId: 'listDeadZones',
   summary: 'List dead zones',
   description:
-    'A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less than 90 % of the votes have service or the median signal quality is `none`. `bbox` filters by the centre of a zone.',
+    'A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less than 90 % of the moments (a device in a minute) have service or the median signal quality is `none`. `bbox` filters by the centre of a zone.',
   tag,
   access: 'fleet:read',
   query: deadZonesQuery,
@@ -242,7 +242,7 @@ const deadZones = route({
   },
   async handle(input) {
     const { after } = pageRequest(input)
-    const { items, nextAfter, ...rest } = await listDeadZones(
+    const { items, nextAfter, ...rest } = await readDeadZones(
       input.ctx,
       input.services.fleetMaps,
       requestReader(input),

@@ -3371,8 +3371,8 @@ class Operations(Requests):
         """List dead zones
 
         A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less
-        than 90 % of the votes have service or the median signal quality is `none`. `bbox` filters by the centre of
-        a zone.
+        than 90 % of the moments (a device in a minute) have service or the median signal quality is `none`. `bbox`
+        filters by the centre of a zone.
 
         Requires the scope `fleet:read`.
 

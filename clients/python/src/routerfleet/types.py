@@ -4109,9 +4109,11 @@ class DeadZone(TypedDict):
     cells: list[str]
     areaKm2: float
     samples: int
-    """Number of votes, one per device and minute."""
+    """Number of votes, one per device, modem, cell and minute."""
     noServiceS: int
-    """Seconds without service; each vote without service counts as one minute."""
+    """Seconds without service. A minute of a device counts if none of its modems had service in it."""
+    serviceRatio: float
+    """The part of the minutes of devices in which a modem of the device had service, from 0 to 1."""
     devices: int
     worstPlmn: str | None
     """The operator with the lowest service ratio among operators with at least 5 votes."""

@@ -53,12 +53,12 @@ function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
             <span class={css.rank}>{index + 1}</span>
             <span>
               <strong>
-                {isWithoutService(zone) ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
+                {zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
               </strong>
               {zone.near ? <span class="hint">{nearText(zone.near)}</span> : null}
               <span class="hint">
-                {isWithoutService(zone) ? `Service ${served(zone)} % of the time` : 'Service, but an unusable signal'},{' '}
-                {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured {ago(zone.lastAt)}
+                {serviceText(zone)}, {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured{' '}
+                {ago(zone.lastAt)}
               </span>
               {zone.bestPlmn ? (
                 <span class="hint">
@@ -73,9 +73,10 @@ function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
   )
 }
 
-// As the service: less than 90 % of the time makes a dead zone by itself.
-const isWithoutService = (zone: DeadZone): boolean => served(zone) < 90
-
-const secondsPerVote = 60
-const served = ({ samples, noServiceS }: DeadZone) =>
-  Math.floor((1 - noServiceS / secondsPerVote / Math.max(1, samples)) * 100)
+/** A zone has too little service, a signal that is too weak in some of its cells, or both. */
+function serviceText({ noServiceS, serviceRatio }: DeadZone): string {
+  if (noServiceS === 0) return 'Service, but an unusable signal'
+  // As the service: less than 90 % of the time makes a cell dead by itself.
+  const percent = Math.floor(serviceRatio * 100 + 1e-9)
+  return `Service ${percent} % of the time${percent < 90 ? '' : ', but an unusable signal'}`
+}

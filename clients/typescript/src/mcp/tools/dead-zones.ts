@@ -10,6 +10,7 @@ const zone = z.object({
   nearTown: z.string().nullable(),
   areaKm2: z.number(),
   noServiceS: z.number().describe('Seconds without service of all devices.'),
+  serviceRatio: z.number().describe('The part of the minutes of devices with service, from 0 to 1.'),
   devices: z.number(),
   worstPlmn: z.string().nullable(),
   bestPlmn: z.string().nullable(),
