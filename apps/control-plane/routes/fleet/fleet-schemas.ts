@@ -85,9 +85,9 @@ const sinrLevels = z.object(levels).meta({ id: 'SinrLevels' })
 
 const cellFields = {
   h3: z.string(),
-  samples: z.int().describe('Number of votes, one per device and minute. 0 if the cell lost its last vote.'),
+  samples: z.int().describe('Number of votes, one per device, modem and minute. 0 if the cell lost its last vote.'),
   devices: z.int(),
-  serviceRatio: z.number(),
+  serviceRatio: z.number().describe('Share of the votes with service.'),
   rsrpDbm: rsrpLevels,
   sinrDb: sinrLevels,
   quality,
@@ -245,7 +245,7 @@ export const deadZonePageSchema = z.object({
   ...pageOf(deadZoneSchema).shape,
 })
 
-const votes = z.int().describe('Number of votes, one per device, cell and minute.')
+const votes = z.int().describe('Number of votes, one per device, modem, cell and minute.')
 
 const signalSummary = {
   samples: votes,

@@ -259,7 +259,7 @@ const signalTrend = route({
   path: '/fleet/signal-trend',
   summary: 'Get the signal over time and by operator',
   description:
-    'Adds up the votes of coverage: one per device, cell and minute, for samples with a position. Returns them by time and by operator, with the worst operator first.',
+    'Adds up the votes of coverage: one per device, modem, cell and minute, for samples with a position. Returns them by time and by operator, with the worst operator first.',
   tag,
   access: 'fleet:read',
   query: signalTrendQuery,

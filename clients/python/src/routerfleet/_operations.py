@@ -3416,8 +3416,8 @@ class Operations(Requests):
     ) -> types.SignalTrend:
         """Get the signal over time and by operator
 
-        Adds up the votes of coverage: one per device, cell and minute, for samples with a position. Returns them by
-        time and by operator, with the worst operator first.
+        Adds up the votes of coverage: one per device, modem, cell and minute, for samples with a position. Returns
+        them by time and by operator, with the worst operator first.
 
         Requires the scope `fleet:read`.
 

@@ -3995,9 +3995,10 @@ class FleetDevice(TypedDict):
 class CoverageCell(TypedDict):
     h3: str
     samples: int
-    """Number of votes, one per device and minute. 0 if the cell lost its last vote."""
+    """Number of votes, one per device, modem and minute. 0 if the cell lost its last vote."""
     devices: int
     serviceRatio: float
+    """Share of the votes with service."""
     rsrpDbm: "RsrpLevels"
     sinrDb: "SinrLevels"
     quality: "SignalQuality | None"
@@ -4085,9 +4086,10 @@ class DetailedCoverageCellByPlmnValue(TypedDict):
 class DetailedCoverageCell(TypedDict):
     h3: str
     samples: int
-    """Number of votes, one per device and minute. 0 if the cell lost its last vote."""
+    """Number of votes, one per device, modem and minute. 0 if the cell lost its last vote."""
     devices: int
     serviceRatio: float
+    """Share of the votes with service."""
     rsrpDbm: "RsrpLevels"
     sinrDb: "SinrLevels"
     quality: "SignalQuality | None"
@@ -4185,7 +4187,7 @@ class SignalTrendOperatorByQuality(TypedDict):
 class SignalTrendOperator(TypedDict):
     plmn: str
     samples: int
-    """Number of votes, one per device, cell and minute."""
+    """Number of votes, one per device, modem, cell and minute."""
     serviceRatio: float
     """Share of the votes with service."""
     noServiceS: int
@@ -4229,7 +4231,7 @@ class OperatorsItemByQuality(TypedDict):
 class OperatorsItem(TypedDict):
     plmn: str
     samples: int
-    """Number of votes, one per device, cell and minute."""
+    """Number of votes, one per device, modem, cell and minute."""
     serviceRatio: float
     """Share of the votes with service."""
     noServiceS: int

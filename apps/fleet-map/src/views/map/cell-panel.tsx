@@ -3,7 +3,7 @@ import { ago, count, duration, measured } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { QualityLabel } from '../../components/labels.tsx'
 
-/** Each sample counts for one device-minute. */
+/** Each sample counts for one minute of a modem: a device with two modems has two in a minute. */
 const secondsWithoutService = (cell: CoverageCell): number => Math.round(cell.samples * (1 - cell.serviceRatio)) * 60
 
 const confidenceText = {
@@ -36,15 +36,15 @@ export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () =
           <dd>{[cell.sinrDb.p10, cell.sinrDb.p50].map((value) => value ?? '–').join(' / ')} dB</dd>
         </div>
         <div>
-          <dt>Share of time with service</dt>
+          <dt>Modem time with service</dt>
           <dd>{measured(cell.serviceRatio * 100, '%', 1)}</dd>
         </div>
         <div>
-          <dt>Time without service</dt>
+          <dt>Modem time without service</dt>
           <dd>{duration(secondsWithoutService(cell))}</dd>
         </div>
         <div>
-          <dt>Device-minutes</dt>
+          <dt>Modem minutes</dt>
           <dd>{count(cell.samples)}</dd>
         </div>
         <div>
