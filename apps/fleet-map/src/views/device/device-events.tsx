@@ -5,7 +5,7 @@ import { ago, moment } from '../../components/format.ts'
 import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import { dayMs } from '../../state/device-series.ts'
+import { countOfDay } from '../../state/day-count.ts'
 import { holds } from '../../state/session.ts'
 import { place, setParams } from '../../state/url.ts'
 import css from './device.module.css'
@@ -78,14 +78,12 @@ const mostCounted = 200
 /** The number of handovers in the last day, as a text; undefined while it is unknown or there are none. */
 function useHandovers({ id, organizationId }: Device): string | undefined {
   const mayRead = holds(organizationId, 'telemetry:read')
-  const { value } = useResource(`handovers ${id} ${mayRead}`, async (signal) => {
-    if (!mayRead) return 0
+  return useResource(`handovers ${id} ${mayRead}`, async (signal) => {
+    if (!mayRead) return undefined
     const query = { kind: ['handover' as const], limit: mostCounted }
-    const { items } = await get(`/devices/${id}/events`, { signal, query })
-    return items.filter(({ at }) => Date.now() - Date.parse(at) < dayMs).length
-  })
-  if (!value) return undefined
-  return value === mostCounted ? `${mostCounted} or more` : String(value)
+    const { items, nextCursor } = await get(`/devices/${id}/events`, { signal, query })
+    return countOfDay(items, { hasOlder: nextCursor !== null, nowMs: Date.now() })
+  }).value
 }
 
 function EventRow({ event }: { event: DeviceEvent }) {
