@@ -7,12 +7,12 @@ import { spanQuery, type TimeSpan, telemetryPath } from './history.ts'
 const refreshMs = 60_000
 const mostDwells = 200
 
-/** Where a device stood still, newest first. Undefined until it is known, and for callers who may not read it. */
+/** Where a device stood still, the newest 200. Undefined until it is known, and for callers who may not read it. */
 export function useDwells(deviceId: string, span: TimeSpan, mayRead: boolean) {
   const query = { deviceId, ...spanQuery(span), limit: mostDwells }
   return useResource(
     JSON.stringify(['dwells', query, mayRead]),
-    async (signal) => (mayRead ? (await get('/fleet/dwells', { signal, query })).items : undefined),
+    async (signal) => (mayRead ? get('/fleet/dwells', { signal, query }) : undefined),
     { everyMs: mayRead ? refreshMs : 0, isShared: true },
   )
 }

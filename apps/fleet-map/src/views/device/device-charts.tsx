@@ -65,7 +65,10 @@ export function DeviceCharts({ deviceId, modems, mayFleet }: DeviceChartsProps) 
   const span = { sinceMinutes: minutes, range: null }
   const dwells = useDwells(deviceId, span, mayFleet)
   const outages = useOutages(deviceId, span, { modem: null, mayRead: true })
-  const bands = useMemo(() => bandsOf(dwells.value ?? [], outages.value?.ofDevice ?? []), [dwells.value, outages.value])
+  const bands = useMemo(
+    () => bandsOf(dwells.value?.items ?? [], outages.value?.ofDevice ?? []),
+    [dwells.value, outages.value],
+  )
   const used = useUsedDays(deviceId)
   const shown = [
     { ...drawn.signal, means: cellular },

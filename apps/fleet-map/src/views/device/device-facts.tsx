@@ -33,12 +33,12 @@ const firstShown = 5
 export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
   const dwells = useDwells(deviceId, { sinceMinutes, range }, true)
   if (dwells.error) return null
-  const items = dwells.value ?? []
+  const { items = [], nextCursor = null } = dwells.value ?? {}
   if (items.length === 0) return null
   return (
     <section>
       <h2>Dwells</h2>
-      <ShowAll items={items} first={firstShown}>
+      <ShowAll items={items} first={firstShown} isCut={nextCursor !== null}>
         {(shown) => (
           <ul class="entries">
             {shown.map((dwell) => (

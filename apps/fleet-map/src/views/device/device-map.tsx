@@ -34,7 +34,7 @@ export function DeviceMap({ device, location }: DeviceMapProps) {
     [track.value, modem],
   )
   const stops = useMemo(
-    () => dwells.value?.map(({ lat, lon, durationS }) => ({ lat, lon, label: duration(durationS) })) ?? nothing,
+    () => dwells.value?.items.map(({ lat, lon, durationS }) => ({ lat, lon, label: duration(durationS) })) ?? nothing,
     [dwells.value],
   )
   const devices = useMemo(() => [device], [device])

@@ -8,6 +8,8 @@ import { goTo, place, setParams } from '../../state/url.ts'
 import css from './device.module.css'
 
 const firstShown = 5
+/** The service returns no more. */
+const mostOutages = 1_000
 const zoomOnOutage = '13'
 
 type OutagesProps = {
@@ -35,7 +37,7 @@ export function Outages({ deviceId, modem = null, hasSeveralModems, sinceMinutes
         {modem === null ? '' : `${modem}: ${textOf(outages)}. `}
         {hasSeveralModems ? `All modems at once: ${textOf(ofDevice)}` : textOf(outages)} in this time range
       </p>
-      <ShowAll items={outages} first={firstShown}>
+      <ShowAll items={outages} first={firstShown} isCut={outages.length >= mostOutages}>
         {(shown) => (
           <ul class={css.outages} aria-label="Times without service">
             {shown.map((outage) => (

@@ -1,8 +1,7 @@
 import { nearText } from '#client/near'
-import { get } from '../../api/client.ts'
 import type { Trip } from '../../api/schemas.ts'
 import { duration, moment, timeOfDay } from '../../components/format.ts'
-import { useResource } from '../../components/resource.ts'
+import { usePages } from '../../components/pages.tsx'
 import { ShowAll } from '../../components/show-all.tsx'
 import { spanQuery, type TimeRange } from '../../state/history.ts'
 import { linkTo } from '../../state/url.ts'
@@ -14,21 +13,18 @@ type TripsProps = {
 }
 type End = Trip['from']
 
-const mostTrips = 20
+const tripsPerPage = 20
 const firstShown = 5
 
 /** Lists where the device drove, newest first. Each trip can be played on the map. */
 export function Trips({ deviceId, sinceMinutes, range = null }: TripsProps) {
   const window = spanQuery({ sinceMinutes, range })
-  const trips = useResource(`trips ${deviceId} ${JSON.stringify(window)}`, (signal) =>
-    get('/fleet/trips', { signal, query: { deviceId, ...window, limit: mostTrips } }),
-  )
-  const items = trips.value?.items ?? []
-  if (trips.error || items.length === 0) return null
+  const { items, more, error } = usePages('/fleet/trips', { deviceId, ...window, limit: tripsPerPage })
+  if (error || (items.length === 0 && !more)) return null
   return (
     <section aria-label="Trips">
       <h2>Trips</h2>
-      <ShowAll items={items} first={firstShown}>
+      <ShowAll items={items} first={firstShown} more={more}>
         {(shown) => (
           <ul class="entries">
             {shown.map((trip) => (
