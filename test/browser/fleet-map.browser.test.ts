@@ -11,7 +11,8 @@ import { mapLabel, parameters, pixelOf, shownCount } from './map-page.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles } from './product.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
-import { registerVan, reportStored } from './reported-van.ts'
+import { reportStops, stops } from './reported-stops.ts'
+import { type ReportedVan, registerVan, reportStored } from './reported-van.ts'
 import { openView, phone, tooSmallToTouch } from './screens.ts'
 import { browserSession } from './session.ts'
 import { testWorldMap, worldMapIsBuilt } from './world-map.ts'
@@ -23,10 +24,12 @@ const minute = 60_000
 // After a fresh start, the first coverage cells take a minute.
 vi.setConfig({ testTimeout: 2 * minute })
 let surveyed: SurveyedRoad
+let stopped: ReportedVan
 const session = browserSession({
   devices: 40,
   prepare: async (product) => {
     surveyed = await reportRoad(product)
+    stopped = await reportStops(product)
     await worldMapIsBuilt(product)
   },
 })
@@ -350,6 +353,36 @@ test('lists the dead zones of the API and shows a selected zone on the map', { t
   await expect.poll(() => Math.abs(Number(parameters(page).get('lat')) - (worst?.lat ?? 0))).toBeLessThan(0.5)
   expect(Number(parameters(page).get('z'))).toBeGreaterThan(9)
   expect(await entries.first().getByRole('button').getAttribute('aria-current')).toBe('true')
+})
+
+test('lists more trips and dead zones than a page has, and shows a linked zone that is not listed', {
+  timeout: 6 * minute,
+}, async () => {
+  const list = () => product().call<{ items: DeadZone[] }>('GET', '/fleet/dead-zones?limit=200', undefined, stopped.key)
+  await expect
+    .poll(async () => (await list()).items.length, { timeout: 4 * minute, interval: 3_000 })
+    .toBeGreaterThanOrEqual(stops)
+  const { items } = await list()
+  const last = items.at(-1)
+
+  const { page } = await read(`#/device?id=${stopped.deviceId}&org=${stopped.organizationId}`, { key: stopped.key })
+  const trips = page.getByRole('region', { name: 'Trips' })
+  const more = trips.getByRole('button', { name: 'Show more' })
+  for (const shown of [5, 20, 40, stops]) {
+    await expect.poll(() => trips.getByRole('listitem').count()).toBe(shown)
+    if (shown < stops) await more.click()
+  }
+  expect(await more.count()).toBe(0)
+
+  await page.goto(`${product().url}/#/map?panel=dead-zones&zone=${last?.id}&org=${stopped.organizationId}`)
+  const panel = page.getByRole('complementary', { name: 'Dead zones' })
+  const linked = panel.locator('[aria-current=true]')
+  await expect.poll(() => panel.getByRole('listitem').count()).toBe(51)
+  expect(await linked.textContent()).toMatch(/^…/)
+  await expect.poll(() => Math.abs(Number(parameters(page).get('lat')) - (last?.lat ?? 0))).toBeLessThan(0.5)
+  await panel.getByRole('button', { name: 'Show more' }).click()
+  await expect.poll(() => panel.getByRole('listitem').count()).toBe(items.length)
+  expect(await linked.textContent()).toMatch(/^\d/)
 })
 
 test('shows coverage and dead zones of a range in the past, and none beside it', { timeout: 6 * minute }, async () => {

@@ -151,7 +151,7 @@ describe('GET /fleet/dead-zones', () => {
     expect(dead.length).toBeGreaterThan(10)
   })
 
-  test('200 filters by bbox, tag, group, operator and time', async () => {
+  test('200 filters by bbox, tag, group, operator, zone and time', async () => {
     const { organization, newVoter } = await fleet()
     const [north, south] = [await newVoter(['north']), await newVoter()]
     await store(
@@ -171,6 +171,8 @@ describe('GET /fleet/dead-zones', () => {
     })
     expect(await seen(`groupId=${group.body.id}`)).toEqual([tunnel])
     expect(await seen(`orgId=${organization.id}`)).toHaveLength(2)
+    expect(await seen(`zoneId=${far}`)).toEqual([far])
+    expect(await seen(`zoneId=${exit}`)).toEqual([])
   })
 
   test('200 counts exactly the votes of a range in the past, as /fleet/coverage does', async () => {
@@ -316,7 +318,7 @@ describe('GET /fleet/dead-zones', () => {
     await store(...[41, 42].map((lat) => votesIn(voter, inside(latLngToCell(lat, -4, 9)), 5, none)))
     const { nextCursor } = (await deadZones(organization.key, 'limit=1')).body
     for (const query of [
-      ...['bbox=1,2,3', 'limit=0', 'limit=201', 'sinceMinutes=0', 'plmn=abc', 'rat=lte', 'cursor=nonsense'],
+      ...['bbox=1,2,3', 'limit=0', 'limit=201', 'sinceMinutes=0', 'plmn=abc', 'zoneId=1', 'rat=lte', 'cursor=nonsense'],
       `limit=1&plmn=27201&cursor=${encodeURIComponent(nextCursor)}`,
     ]) {
       expect(await deadZones(organization.key, query)).toMatchObject({ status: 400 })

@@ -132,6 +132,7 @@ export const deadZonesQuery = z.strictObject({
   ...window,
   ...past,
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
+  zoneId: h3Cell.optional().describe('Returns only the zone with this `id`; none if it is no dead zone any more.'),
   ...pageQuery,
 })
 

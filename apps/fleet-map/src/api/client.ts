@@ -251,18 +251,28 @@ export async function getPage<Asked extends ApiAddress<'get'>>(
   return await response.json()
 }
 
+type PagesOptions<Called> = Omit<PageOptions<Called>, 'cursor'> & { most: number }
+
+/** Reads a list page by page. Stops after the page that reaches `most` items; there are more while `nextCursor` is not null. */
+export async function readPages<Asked extends ApiAddress<'get'>>(
+  path: Asked,
+  { most, ...options }: PagesOptions<Operation<'get', Asked>>,
+): Promise<PageOf<ListItemOf<Operation<'get', Asked>>>> {
+  const items: ListItemOf<Operation<'get', Asked>>[] = []
+  let nextCursor: string | null = null
+  do {
+    const page: PageOf<ListItemOf<Operation<'get', Asked>>> = await getPage(path, { ...options, cursor: nextCursor })
+    items.push(...page.items)
+    nextCursor = page.nextCursor
+  } while (nextCursor !== null && items.length < most)
+  return { items, nextCursor }
+}
+
 /** Reads a list page by page and returns its items. Stops after the page that reaches `most` items. */
 export async function all<Asked extends ApiAddress<'get'>>(
   path: Asked,
   query?: QueryOf<Operation<'get', Asked>>,
   most = 2_000,
 ): Promise<ListItemOf<Operation<'get', Asked>>[]> {
-  const items: ListItemOf<Operation<'get', Asked>>[] = []
-  let cursor: string | null = null
-  do {
-    const page: PageOf<ListItemOf<Operation<'get', Asked>>> = await getPage(path, { query, cursor, limit: 200 })
-    items.push(...page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null && items.length < most)
-  return items
+  return (await readPages(path, { query, limit: 200, most })).items
 }

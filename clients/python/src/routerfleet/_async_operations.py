@@ -3446,6 +3446,7 @@ class AsyncOperations(AsyncRequests):
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
         plmn: str | None = None,
+        zone_id: str | None = None,
         cursor: str | None = None,
         limit: int | None = None,
     ) -> AsyncListing[types.DeadZone, types.DeadZonePage]:
@@ -3465,6 +3466,7 @@ class AsyncOperations(AsyncRequests):
             from_: Start of a range in the past, with `to`. Replaces `sinceMinutes`.
             to: End of the range.
             plmn: Uses only samples of this operator.
+            zone_id: Returns only the zone with this `id`; none if it is no dead zone any more.
             cursor: The `nextCursor` of the previous page.
             limit: Maximum number of items on a page.
         """
@@ -3480,6 +3482,7 @@ class AsyncOperations(AsyncRequests):
                 "from": from_,
                 "to": to,
                 "plmn": plmn,
+                "zoneId": zone_id,
                 "cursor": cursor,
                 "limit": limit,
             },

@@ -3365,6 +3365,7 @@ class Operations(Requests):
         from_: str | datetime | None = None,
         to: str | datetime | None = None,
         plmn: str | None = None,
+        zone_id: str | None = None,
         cursor: str | None = None,
         limit: int | None = None,
     ) -> Listing[types.DeadZone, types.DeadZonePage]:
@@ -3384,6 +3385,7 @@ class Operations(Requests):
             from_: Start of a range in the past, with `to`. Replaces `sinceMinutes`.
             to: End of the range.
             plmn: Uses only samples of this operator.
+            zone_id: Returns only the zone with this `id`; none if it is no dead zone any more.
             cursor: The `nextCursor` of the previous page.
             limit: Maximum number of items on a page.
         """
@@ -3399,6 +3401,7 @@ class Operations(Requests):
                 "from": from_,
                 "to": to,
                 "plmn": plmn,
+                "zoneId": zone_id,
                 "cursor": cursor,
                 "limit": limit,
             },

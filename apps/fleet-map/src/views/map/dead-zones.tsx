@@ -2,13 +2,15 @@ import { nearText } from '#client/near'
 import type { DeadZone } from '../../api/schemas.ts'
 import { ago, duration, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
+import { MoreButton } from '../../components/pages.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { nameOfOperator, namesOf, type Operator } from '../../state/operators.ts'
 import css from './map.module.css'
+import type { DeadZones as DeadZoneList } from './map-data.ts'
 
 type DeadZonesProps = {
-  zones: Resource<DeadZone[]>
+  zones: Resource<DeadZoneList>
   operators: readonly Operator[]
   selectedId: string | null
   onSelect: (zone: DeadZone) => void
@@ -39,39 +41,49 @@ export function DeadZones({ zones, operators, selectedId, onSelect, onClose }: D
   )
 }
 
-type ZoneListProps = { zones: DeadZone[] } & Pick<DeadZonesProps, 'operators' | 'selectedId' | 'onSelect'>
+type ZoneListProps = { zones: DeadZoneList } & Pick<DeadZonesProps, 'operators' | 'selectedId' | 'onSelect'>
 
-function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
+function ZoneList({ zones: { items, linked, more }, operators, selectedId, onSelect }: ZoneListProps) {
   const names = namesOf(operators)
-  const nameOf = (plmn: string | null) => plmn && nameOfOperator(names, plmn)
-  if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
+  const nameOf = (plmn: string) => nameOfOperator(names, plmn)
+  const entryOf = (zone: DeadZone, rank: number | null) => (
+    <li key={zone.id}>
+      <button type="button" aria-current={zone.id === selectedId} onClick={() => onSelect(zone)}>
+        <span class={css.rank}>{rank ?? '…'}</span>
+        <ZoneText zone={zone} nameOf={nameOf} />
+      </button>
+    </li>
+  )
   return (
-    <ol class="ranking">
-      {zones.map((zone, index) => (
-        <li key={zone.id}>
-          <button type="button" aria-current={zone.id === selectedId} onClick={() => onSelect(zone)}>
-            <span class={css.rank}>{index + 1}</span>
-            <span>
-              <strong>
-                {zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
-              </strong>
-              {zone.near ? <span class="hint">{nearText(zone.near)}</span> : null}
-              <span class="hint">
-                {serviceText(zone)}, {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured{' '}
-                {ago(zone.lastAt)}
-              </span>
-              {zone.bestPlmn ? (
-                <span class="hint">
-                  Best operator {nameOf(zone.bestPlmn)}, worst {nameOf(zone.worstPlmn)}
-                </span>
-              ) : null}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ol>
+    <>
+      {linked === null ? <p class="panel-note">The chosen area is no dead zone in this time range.</p> : null}
+      {items.length === 0 ? (
+        <p class="panel-note">No dead zones found in the measured area.</p>
+      ) : (
+        <ol class="ranking">
+          {items.map((zone, index) => entryOf(zone, index + 1))}
+          {linked ? entryOf(linked, null) : null}
+        </ol>
+      )}
+      <MoreButton more={more} />
+    </>
   )
 }
+
+const ZoneText = ({ zone, nameOf }: { zone: DeadZone; nameOf: (plmn: string) => string }) => (
+  <span>
+    <strong>{zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}</strong>
+    {zone.near ? <span class="hint">{nearText(zone.near)}</span> : null}
+    <span class="hint">
+      {serviceText(zone)}, {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured {ago(zone.lastAt)}
+    </span>
+    {zone.bestPlmn ? (
+      <span class="hint">
+        Best operator {nameOf(zone.bestPlmn)}, worst {zone.worstPlmn && nameOf(zone.worstPlmn)}
+      </span>
+    ) : null}
+  </span>
+)
 
 /** A zone has too little service, a signal that is too weak in some of its cells, or both. */
 function serviceText({ noServiceS, serviceRatio }: DeadZone): string {

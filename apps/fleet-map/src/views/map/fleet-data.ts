@@ -172,7 +172,7 @@ const deviceQuery = ({ filter, status }: MapPlace) => ({
 })
 
 /** Returns the newest value that is not undefined, of those since `isKept`. */
-function useLatest<Value>(value: Value | undefined, isKept = true): Value | undefined {
+export function useLatest<Value>(value: Value | undefined, isKept = true): Value | undefined {
   const latest = useRef<Value | undefined>(undefined)
   if (!isKept) latest.current = undefined
   else if (value !== undefined) latest.current = value

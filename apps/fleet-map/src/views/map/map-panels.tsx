@@ -1,4 +1,4 @@
-import type { CoverageCell, DeadZone } from '../../api/schemas.ts'
+import type { CoverageCell } from '../../api/schemas.ts'
 import { lazyPanel } from '../../components/lazy-panel.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { boundsOf } from '../../map/surface.ts'
@@ -6,6 +6,7 @@ import type { RadioHistory } from '../../state/trail.ts'
 import { setParams } from '../../state/url.ts'
 import type { Overview, useSelected } from './fleet-data.ts'
 import type { useMapCamera } from './map-camera.ts'
+import type { DeadZones as DeadZoneList } from './map-data.ts'
 import { type MapPlace, selectDevice, shownMs } from './map-place.ts'
 import type { OwnedPlace } from './map-places.ts'
 import { Timeline } from './timeline.tsx'
@@ -65,7 +66,7 @@ type MapPanelProps = {
   cell: CoverageCell | undefined
   /** Null if the place in the address was not found. */
   openPlace: OwnedPlace | null | undefined
-  zones: Resource<DeadZone[]>
+  zones: Resource<DeadZoneList>
 }
 
 /** The panel of the selected coverage cell or place, the dead zones or the route forecast; nothing when none is open. */

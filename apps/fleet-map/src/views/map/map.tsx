@@ -174,10 +174,8 @@ function useHome({ here, selection: { selected, isLoading }, radio, deadZones, p
     [isTrip, radio.value],
   )
   if (isLoading || (isTrip && radio.loading)) return undefined
-  if ((here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)) return undefined
-  const target = selected?.location
-    ? (way ?? pointOf(selected.location))
-    : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
+  if ((here.zoneId && deadZones.isLoading) || (here.placeId !== null && places.isLoading)) return undefined
+  const target = selected?.location ? (way ?? pointOf(selected.location)) : (deadZones.selected?.bbox ?? places.box)
   return target ?? (overview.phase === 'loading' ? undefined : overview.bounds)
 }
 
