@@ -1,6 +1,6 @@
-import { get, getPage } from '../api/client.ts'
+import { get, readPages } from '../api/client.ts'
 import type { LatestTelemetry } from '../api/schemas.ts'
-import type { HistoryRow } from './history-row.ts'
+import { type HistoryRow, mostRows } from './history-row.ts'
 import type { SignalTrack } from './trail.ts'
 
 /** A time range in the past. */
@@ -29,23 +29,15 @@ export const telemetryPath = <What extends 'latest' | 'history' | 'data-use' | '
 export const readLatest = (deviceId: string, signal: AbortSignal): Promise<LatestTelemetry> =>
   get(telemetryPath(deviceId, 'latest'), { signal })
 
-type Page = { items: HistoryRow[]; nextCursor: string | null }
-
-/** Reads the rows of one kind, oldest first. Returns at most the newest 20,000 of the time window. */
+/** Reads the rows of one kind, oldest first: the newest `mostRows` of the time window. */
 export async function readHistory(
   deviceId: string,
   { kind, sinceMinutes, range }: TimeSpan & { kind: 'cellular' | 'connection' | 'location' },
   signal: AbortSignal,
 ): Promise<HistoryRow[]> {
-  const path = telemetryPath(deviceId, 'history')
-  const time = spanQuery({ sinceMinutes, range })
-  const rows: HistoryRow[] = []
-  let cursor: string | null = null
-  do {
-    const page: Page = await getPage(path, { query: { kind, ...time }, cursor, limit: 10_000, signal })
-    rows.push(...page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null && rows.length < 20_000)
+  const query = { kind, ...spanQuery({ sinceMinutes, range }) }
+  const options = { query, limit: mostRows / 2, most: mostRows, signal }
+  const rows: HistoryRow[] = (await readPages(telemetryPath(deviceId, 'history'), options)).items
   return rows.reverse()
 }
 

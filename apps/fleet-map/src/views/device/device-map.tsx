@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
+import { CompleteFrom } from '../../components/complete-from.tsx'
 import { duration } from '../../components/format.ts'
 import { NoMap } from '../../components/no-map.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -8,6 +9,7 @@ import { boundsOf, type Fit } from '../../map/surface.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { useDwells } from '../../state/device-past.ts'
 import { readTrack } from '../../state/history.ts'
+import { completeFromMs } from '../../state/history-row.ts'
 import { canDrawMap } from '../../state/map-support.ts'
 import { shownModem } from '../../state/modems.ts'
 import { ofModem, radioHistory } from '../../state/trail.ts'
@@ -38,6 +40,10 @@ export function DeviceMap({ device, location }: DeviceMapProps) {
     [dwells.value],
   )
   const devices = useMemo(() => [device], [device])
+  const fromMs = useMemo(
+    () => (track.value ? completeFromMs(track.value.cellular, track.value.fixes) : null),
+    [track.value],
+  )
   const isRead = Boolean(track.value ?? track.error)
   const view = useDayView(isRead ? [...trail, location] : nothing)
   if (!canDrawMap.value) return <NoMap>Trips and dwells of the day are listed below.</NoMap>
@@ -57,6 +63,7 @@ export function DeviceMap({ device, location }: DeviceMapProps) {
           onSelectDevice={(id) => id && goTo('map', { device: id })}
         />
       </div>
+      <CompleteFrom ms={fromMs} />
     </>
   )
 }

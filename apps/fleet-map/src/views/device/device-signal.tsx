@@ -1,13 +1,14 @@
 import { useMemo } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
 import { Chart } from '../../components/chart.tsx'
+import { CompleteFrom } from '../../components/complete-from.tsx'
 import { ago, dayAndTime, duration, measured } from '../../components/format.ts'
 import { QualityLabel } from '../../components/labels.tsx'
 import { type Resource, useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import type { DeviceMoment, ShownSignal } from '../../state/device-moment.ts'
 import { readHistory, type TimeRange } from '../../state/history.ts'
-import { type HistoryRow, numberOf, silenceMs } from '../../state/history-row.ts'
+import { completeFromMs, type HistoryRow, numberOf, silenceMs } from '../../state/history-row.ts'
 import { type Modem, namedModems } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
 import type { RadioHistory } from '../../state/trail.ts'
@@ -168,7 +169,10 @@ export function Charts({ radio, deviceId, modem = null, sinceMinutes, range = nu
       ) : null}
       {value && value.times.length === 0 ? <p class="label">No reports in this time range.</p> : null}
       {latency.times.length > 0 ? (
-        <Chart title="Latency" times={latency.times} series={latency.series} height={100} cursorMs={atMs} />
+        <>
+          <Chart title="Latency" times={latency.times} series={latency.series} height={100} cursorMs={atMs} />
+          <CompleteFrom ms={completeFromMs(connection.value ?? [])} />
+        </>
       ) : null}
     </section>
   )

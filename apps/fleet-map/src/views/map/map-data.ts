@@ -4,6 +4,7 @@ import type { DeadZone } from '../../api/schemas.ts'
 import { type Resource, useResource } from '../../components/resource.ts'
 import type { Thresholds } from '../../state/coverage.ts'
 import { readTrack } from '../../state/history.ts'
+import { completeFromMs } from '../../state/history-row.ts'
 import { shownModem } from '../../state/modems.ts'
 import { holdsSomewhere } from '../../state/session.ts'
 import { ofModem, type RadioHistory, radioHistory, trailUntil } from '../../state/trail.ts'
@@ -64,7 +65,7 @@ export function useDeadZones(here: MapPlace) {
 
 /**
  * Reads the signal history of the selected device, of the modem that is shown. `trail` is its path up to the moment of the time
- * slider.
+ * slider. `completeFromMs`: from when on both are complete; null if they are as a whole.
  */
 export function useSelectedTrack(here: MapPlace, { selected, isLoading }: ReturnType<typeof useSelected>) {
   const { deviceId, filter, range } = here
@@ -85,5 +86,9 @@ export function useSelectedTrack(here: MapPlace, { selected, isLoading }: Return
   )
   const trail = useMemo(() => (deviceId && history ? trailUntil(history.trail, atMs) : none), [history, atMs, deviceId])
   const radio: Resource<RadioHistory> = { ...track, value: history }
-  return { radio, trail }
+  const fromMs = useMemo(
+    () => (track.value ? completeFromMs(track.value.cellular, track.value.fixes) : null),
+    [track.value],
+  )
+  return { radio, trail, completeFromMs: fromMs }
 }

@@ -22,10 +22,12 @@ type SelectedDeviceProps = {
   deviceId: string
   selection: ReturnType<typeof useSelected>
   radio: Resource<RadioHistory>
+  /** From when on the history is complete; null if it is as a whole. */
+  completeFromMs: number | null
 }
 
 /** The panel of the selected device, and the slider that moves along its trail. */
-export function SelectedDevice({ here, deviceId, selection, radio }: SelectedDeviceProps) {
+export function SelectedDevice({ here, deviceId, selection, radio, completeFromMs }: SelectedDeviceProps) {
   const { selected: device, isLoading, limitedBy } = selection
   const { sinceMinutes } = here.filter
   const { range } = here
@@ -34,7 +36,8 @@ export function SelectedDevice({ here, deviceId, selection, radio }: SelectedDev
   return (
     <>
       <Timeline
-        fromMs={range?.fromMs ?? times[0] ?? nowMs - sinceMinutes * 60_000}
+        fromMs={completeFromMs ?? range?.fromMs ?? times[0] ?? nowMs - sinceMinutes * 60_000}
+        completeFromMs={completeFromMs}
         toMs={range?.toMs ?? times.at(-1) ?? nowMs}
         isPast={range !== null}
         atMs={here.atMs}

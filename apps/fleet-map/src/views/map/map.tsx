@@ -78,7 +78,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
   const { selected } = selection
   const deadZones = useDeadZones(here)
   const places = usePlaces(here, showsPlaces(place.value.params))
-  const { radio, trail } = useSelectedTrack(here, selection)
+  const { radio, trail, completeFromMs } = useSelectedTrack(here, selection)
   const marked = useMarked(here, selected, trail)
   const home = useHome({ here, selection, radio, deadZones, places, overview })
   const followed = here.follows && here.deviceId ? (marked?.location ?? undefined) : undefined
@@ -131,7 +131,13 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
           <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
         )}
         {here.deviceId ? (
-          <SelectedDevice here={here} deviceId={here.deviceId} selection={selection} radio={radio} />
+          <SelectedDevice
+            here={here}
+            deviceId={here.deviceId}
+            selection={selection}
+            radio={radio}
+            completeFromMs={completeFromMs}
+          />
         ) : (
           <MapPanel
             here={here}

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { CompleteFrom } from '../../components/complete-from.tsx'
 import { moment } from '../../components/format.ts'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { setParams, takeParam } from '../../state/url.ts'
@@ -14,6 +15,8 @@ type TimelineProps = {
   follows: boolean
   name: string
   limitedBy: string | null
+  /** From when on the history is shown, if it is too long to be shown as a whole. */
+  completeFromMs: number | null
   /** The range ends in the past, so that its end does not mean now. */
   isPast: boolean
 }
@@ -23,7 +26,8 @@ const speeds = [0.5, 1, 2, 4]
 const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** The time slider of the selected device's trail, charts and position. Its right end means now. */
-export function Timeline({ fromMs, toMs, atMs, plays, follows, name, limitedBy, isPast }: TimelineProps) {
+export function Timeline(props: TimelineProps) {
+  const { fromMs, toMs, atMs, plays, follows, name, limitedBy, completeFromMs, isPast } = props
   const [playing, setPlaying] = useState(false)
   const [speed, setSpeed] = useState(1)
   const value = Math.min(toMs, Math.max(fromMs, atMs ?? toMs))
@@ -90,6 +94,7 @@ export function Timeline({ fromMs, toMs, atMs, plays, follows, name, limitedBy, 
           {moment(toMs)} {timeZone}
         </span>
       </div>
+      <CompleteFrom ms={completeFromMs} />
     </section>
   )
 }
