@@ -10,6 +10,7 @@ import { encodeTile, tileTag } from '#fleet-map/tiles/encode'
 import type { TileLayers } from '#fleet-map/tiles/tile-feature'
 import { tileJson } from '#fleet-map/tiles/tile-json'
 import type { Tile } from '#fleet-map/tiles/tile-math'
+import { windowView } from '#fleet-map/window'
 import { startServer } from '#http/server'
 import { signalThresholds } from '#telemetry/coverage/quality'
 import { openPage } from '../apps/control-plane/http/page.ts'
@@ -55,7 +56,10 @@ export async function serveMap(folder: string, size: MapSize): Promise<MapServer
     if (path === '/auth/me') return caller
     if (path === '/alert-counts') return { open: 0, acknowledged: 0, bySeverity: {} }
     if (path === '/signal-thresholds') return signalThresholds.lte
-    if (path === '/fleet/tiles.json') return tileJson('', ['devices', 'coverage'], await index.overview(Date.now()))
+    if (path === '/fleet/tiles.json') {
+      const window = windowView({ organizations: [], limitedBy: null }, Date.now())
+      return tileJson('', ['devices', 'coverage'], { window, fleet: await index.overview(Date.now()) })
+    }
     if (path === '/devices') return { items: found(map, query.get('q') ?? ''), nextCursor: null }
     if (path === '/fleet/gps') return gps(map, query.getAll('deviceId'))
     return none

@@ -274,6 +274,12 @@ test('a range in the past shows where the devices were then', async () => {
   await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
   await page.goto(`${product().url}/${at(40, -30)}`)
   await expect.poll(() => mapLabel(page)).toBe('Map, 0 devices in view')
+  // The plan has a history of 90 days.
+  await page.goto(
+    `${product().url}/#/map?org=${van.organizationId}&metric=off&from=${iso(400 * 24)}&to=${iso(390 * 24)}`,
+  )
+  await page.getByText('No devices in this time range').waitFor()
+  await page.getByText(/^The history of your plan begins on .* Nothing is shown from before\.$/).waitFor()
 })
 
 test('advises a truck with two operators, one of them failing, to have the other one', {

@@ -1,6 +1,7 @@
 import type { FleetOverview } from '#fleet-map/tiles/overview'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import { maxTileZoom } from '#fleet-map/tiles/tile-math'
+import type { TileRequest } from '#fleet-map/tiles/tile-request'
 import { pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
 import { maxMercatorLat } from '#telemetry/geo/mercator'
 
@@ -58,8 +59,12 @@ const vectorLayers: Record<TileLayerName, { description: string; fields: Record<
   dwells: { description: 'Points. Dwells in the time window.', fields: dwellFields },
 }
 
-/** TileJSON 3.0.0 for these layers, with `fleet` in addition. `tilesUrl` is the absolute template of the tiles. */
-export const tileJson = (tilesUrl: string, layers: readonly TileLayerName[], fleet: FleetOverview | null) => ({
+/** TileJSON 3.0.0 for these layers, with `window` and `fleet` in addition. `tilesUrl` is the absolute template of the tiles. */
+export const tileJson = (
+  tilesUrl: string,
+  layers: readonly TileLayerName[],
+  { window, fleet }: { window: TileRequest['window']; fleet: FleetOverview | null },
+) => ({
   tilejson: '3.0.0' as const,
   name: 'Routerfleet',
   description: 'Devices, coverage and dwells of the fleet. Requests for tiles need the same credentials as this one.',
@@ -71,5 +76,6 @@ export const tileJson = (tilesUrl: string, layers: readonly TileLayerName[], fle
   vector_layers: tileLayerNames
     .filter((name) => layers.includes(name))
     .map((id) => ({ id, ...vectorLayers[id], minzoom: 0, maxzoom: maxTileZoom })),
+  window,
   fleet,
 })

@@ -12,6 +12,7 @@ import {
   planWindows,
   type WindowRange,
   windowsOf,
+  windowView,
 } from '#fleet-map/window'
 
 export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
@@ -37,6 +38,8 @@ export type TileRequest = {
   members: GroupMembers | undefined
   /** The requested layers that the plan includes. */
   layers: TileLayerName[]
+  /** The time of the request within the plan. */
+  window: ReturnType<typeof windowView>
   /** The requested layers that the plan lacks. */
   omitted: TileLayerName[]
 }
@@ -51,7 +54,9 @@ export async function openTiles(
   const found = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
   const members = await sharedMembers(ctx, fleet, found, query.groupId)
   const windows = planWindows(found, query.sinceMinutes)
-  const timed = inPast(windows, past, ctx.clock()).organizations
+  const nowMs = ctx.clock()
+  const inTime = inPast(windows, past, nowMs)
+  const timed = inTime.organizations
   const covered = windowsOf(timed.filter(({ coverage }) => coverage))
   const requested = tileLayerNames.filter((name) => query.layers?.includes(name) ?? true)
   const isInPlan = (name: TileLayerName) => name !== 'coverage' || covered.length > 0
@@ -59,6 +64,7 @@ export async function openTiles(
     query,
     organizations: windowsOf(windows.organizations),
     past,
+    window: windowView(inTime, nowMs),
     dwelt: windowsOf(timed),
     covered,
     members,

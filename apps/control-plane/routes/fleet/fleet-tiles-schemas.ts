@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { maxTileZoom } from '#fleet-map/tiles/tile-math'
 import { boundingBoxOut } from '../../http/schemas.ts'
+import { windowSchema } from './fleet-schemas.ts'
 
 const coordinate = z.coerce
   .number()
@@ -46,6 +47,7 @@ export const tileJsonSchema = z
         fields: z.record(z.string(), z.enum(['String', 'Number', 'Boolean'])).describe('The type of each property.'),
       }),
     ),
+    window: windowSchema,
     fleet: z
       .object({
         devices: z.int().describe('Devices with a position.'),

@@ -260,6 +260,13 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     expect(await devicesOfZoom(organization, 0, `&from=${iso(9)}&to=${iso(8)}`)).toEqual([])
     const { body } = await api.call('GET', `/fleet/tiles.json?${past.slice(1)}`, { token: organization.key })
     expect(body.fleet).toMatchObject({ devices: 1, bounds: [10, 11, 10, 11], operators: [{ plmn: '27201' }] })
+    expect(body.window).toMatchObject({ from: past.slice(6, 30), limitedBy: null })
+    const long = `from=${iso(10_000)}&to=${iso(9_000)}`
+    const { window, fleet } = (await api.call('GET', `/fleet/tiles.json?${long}`, { token: organization.key })).body
+    expect([window.limitedBy, fleet.devices]).toEqual(['plan', 0])
+    const historyDays = (Date.now() - Date.parse(window.from)) / (24 * hourMs)
+    expect(historyDays).toBeGreaterThan(89.9)
+    expect(historyDays).toBeLessThanOrEqual(90)
   })
 
   test('200 filters devices by tag, group, status, rat, plmn and age', async () => {

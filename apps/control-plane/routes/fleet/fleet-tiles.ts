@@ -70,7 +70,7 @@ const json = route({
   operationId: 'getFleetTileJson',
   summary: 'Describe the vector tiles as TileJSON',
   description:
-    'Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of this request. `fleet` describes the devices of the query. Requests for tiles need the same `Authorization` header.',
+    'Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of this request. `window` is the time of the query within the history of the plan, and `fleet` describes the devices of the query. Requests for tiles need the same `Authorization` header.',
   tag,
   access: 'fleet:read',
   query: tilesQuery,
@@ -81,22 +81,25 @@ const json = route({
   },
   example: {
     answer: tileJson('https://routerfleet.example.com/fleet/tiles/{z}/{x}/{y}.mvt?sinceMinutes=60', ['devices'], {
-      devices: 1_200,
-      bounds: [5.9, 47.3, 15, 54.9],
-      operators: [{ plmn: '26201', name: 'Telekom' }],
+      window: { from: '2026-03-02T11:00:00.000Z', to: '2026-03-02T12:05:00.000Z', limitedBy: null },
+      fleet: {
+        devices: 1_200,
+        bounds: [5.9, 47.3, 15, 54.9],
+        operators: [{ plmn: '26201', name: 'Telekom' }],
+      },
     }),
   },
   async handle(input) {
     const { ctx, services, query, http } = input
     const { fleetMaps } = services
     const request = await openTiles(ctx, fleetMaps, query)
-    const { layers, omitted } = request
-    const overview = layers.includes('devices')
+    const { layers, omitted, window } = request
+    const fleet = layers.includes('devices')
       ? await readOverview({ ctx, fleet: fleetMaps, reader: requestReader(input), request })
       : null
     return {
       status: 200,
-      body: tileJson(tilesUrl(services, new URL(http.req.url)), layers, overview),
+      body: tileJson(tilesUrl(services, new URL(http.req.url)), layers, { window, fleet }),
       headers: {
         'Cache-Control': 'private, no-cache',
         ...(omitted.length > 0 && { [omittedHeader]: omitted.join(',') }),

@@ -3924,8 +3924,8 @@ class Operations(Requests):
         """Describe the vector tiles as TileJSON
 
         Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of
-        this request. `fleet` describes the devices of the query. Requests for tiles need the same `Authorization`
-        header.
+        this request. `window` is the time of the query within the history of the plan, and `fleet` describes the
+        devices of the query. Requests for tiles need the same `Authorization` header.
 
         Requires the scope `fleet:read`.
 

@@ -4719,6 +4719,7 @@ class TileJson(TypedDict):
     bounds: list[float]
     """west, south, east, north."""
     vector_layers: "list[TileJsonVectorLayer]"
+    window: "ReadWindow"
     fleet: "TileJsonFleet | None"
     """The devices of the query. Null without the layer `devices`. Not part of TileJSON."""
 

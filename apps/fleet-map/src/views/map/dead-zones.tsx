@@ -3,6 +3,7 @@ import type { DeadZone } from '../../api/schemas.ts'
 import { ago, duration, plural } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { MoreButton } from '../../components/pages.tsx'
+import { PlanHistory } from '../../components/plan-history.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { nameOfOperator, namesOf, type Operator } from '../../state/operators.ts'
@@ -11,6 +12,8 @@ import type { DeadZones as DeadZoneList } from './map-data.ts'
 
 type DeadZonesProps = {
   zones: Resource<DeadZoneList>
+  /** When the history of the plan begins, if that shortens the time range. */
+  historyFromMs: number | null
   operators: readonly Operator[]
   selectedId: string | null
   onSelect: (zone: DeadZone) => void
@@ -18,13 +21,14 @@ type DeadZonesProps = {
 }
 
 /** Lists the areas without usable service (`GET /fleet/dead-zones`), longest time without service first. */
-export function DeadZones({ zones, operators, selectedId, onSelect, onClose }: DeadZonesProps) {
+export function DeadZones({ zones, historyFromMs, operators, selectedId, onSelect, onClose }: DeadZonesProps) {
   return (
     <aside class="device-panel floating" aria-label="Dead zones">
       <header>
         <div>
           <h2>Dead zones</h2>
           <p class="label">Areas with service for less than 90 % of the time, or with a signal too weak to use</p>
+          <PlanHistory fromMs={historyFromMs} />
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />

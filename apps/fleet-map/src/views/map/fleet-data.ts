@@ -21,6 +21,8 @@ export type Overview = {
   bounds: NonNullable<TileJson['fleet']>['bounds']
   operators: { plmn: string; name: string }[]
   hasCoverage: boolean
+  /** When the history of the plan begins, if that shortens the time range; null otherwise. */
+  historyFromMs: number | null
   /** Whether the service has answered at all. */
   isKnown: boolean
   phase: Phase
@@ -41,6 +43,7 @@ export function useOverview(here: MapPlace): Overview {
     bounds: value?.fleet?.bounds ?? null,
     operators: value?.fleet?.operators ?? none,
     hasCoverage: value?.vector_layers.some(({ id }) => id === 'coverage') ?? true,
+    historyFromMs: value?.window.limitedBy === 'plan' ? Date.parse(value.window.from) : null,
     isKnown: value !== undefined,
     phase: isRefused ? 'refused' : error ? 'stale' : value ? 'live' : 'loading',
     error,

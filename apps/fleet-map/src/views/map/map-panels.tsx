@@ -82,6 +82,7 @@ export function MapPanel({ here, overview, camera, cell, openPlace, zones }: Map
     return (
       <DeadZones
         zones={zones}
+        historyFromMs={overview.historyFromMs}
         operators={overview.operators}
         selectedId={here.zoneId}
         onSelect={({ id, bbox }) => {

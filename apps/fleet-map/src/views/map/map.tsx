@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { FleetDevice } from '../../api/schemas.ts'
 import { lazyView } from '../../components/lazy-view.tsx'
+import { PlanHistory } from '../../components/plan-history.tsx'
 import type { Resource } from '../../components/resource.ts'
 import { Failure } from '../../components/states.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -126,7 +127,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
       />
       <div class={css.mapChrome} data-folds-filters={here.deviceId !== null && here.nameContains === ''} ref={chrome}>
         <Filters {...{ overview, found }} places={places.count} box={() => camera.viewport?.bounds} onHit={seek} />
-        {overview.isKnown && shown === 0 && !isPanelOpen(here) ? <NoDevices isFiltered={isFilteredBy(here)} /> : null}
+        {overview.isKnown && shown === 0 && !isPanelOpen(here) ? <NoDevices here={here} overview={overview} /> : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
           <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
         )}
@@ -229,18 +230,24 @@ const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, la
 const isFilteredBy = ({ filter: { group, tag, rat, plmn, signal }, status, nameContains }: MapPlace): boolean =>
   [group, tag, rat, plmn, signal, status, nameContains].some((value) => value !== '')
 
-const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
-  <div class={`${css.mapEmpty} floating`} role="status">
-    <strong>{isFiltered ? 'No matching devices' : 'No devices in this time range'}</strong>
-    <p class="label">
-      {isFiltered
-        ? 'Change the search text or the filters, or choose a longer time range.'
-        : 'Devices appear here after their first report. Choose a longer time range.'}
-    </p>
-    {isFiltered ? (
-      <a class="button small" href={linkTo('map')}>
-        Clear all filters
-      </a>
-    ) : null}
-  </div>
-)
+function NoDevices({ here, overview }: Pick<FleetMapProps, 'here' | 'overview'>) {
+  const isFiltered = isFilteredBy(here)
+  return (
+    <div class={`${css.mapEmpty} floating`} role="status">
+      <strong>{isFiltered ? 'No matching devices' : 'No devices in this time range'}</strong>
+      <p class="label">
+        {isFiltered
+          ? 'Change the search text or the filters, or choose another time range.'
+          : here.range
+            ? 'No device reported a position in it.'
+            : 'Devices appear here after their first report. Choose a longer time range.'}
+      </p>
+      <PlanHistory fromMs={overview.historyFromMs} />
+      {isFiltered ? (
+        <a class="button small" href={linkTo('map')}>
+          Clear all filters
+        </a>
+      ) : null}
+    </div>
+  )
+}
