@@ -83,6 +83,8 @@ test('creates a group, adds devices, reboots them, and shows the batch until it 
   await page.getByText('This group has no devices').waitFor()
 
   await page.getByRole('button', { name: 'Add devices' }).click()
+  await page.getByLabel(/^Name, serial or model/).fill('RF-')
+  await page.getByText('The first 20 devices are shown.').waitFor()
   for (const { name } of trucks) {
     await page.getByLabel(/^Name, serial or model/).fill(name)
     await page

@@ -9,6 +9,7 @@ export type ChosenDevices = ReadonlyMap<string, string>
 type DevicePickerProps = { org: string; chosen: ChosenDevices; onChange: (chosen: ChosenDevices) => void }
 
 const mostNamed = 12
+const mostFound = 20
 
 /** Searches for devices and selects some of them. */
 export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
@@ -16,8 +17,9 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
   const [typed, setTyped] = useState('')
   const q = typed.trim()
   const found = useResource(`members ${org} ${q}`, async (signal) =>
-    q.length < 2 ? [] : (await get('/devices', { signal, query: { orgId: org, q, limit: 20 } })).items,
+    q.length < 2 ? undefined : get('/devices', { signal, query: { orgId: org, q, limit: mostFound } }),
   )
+  const { items = [], nextCursor = null } = found.value ?? {}
   const toggle = (device: Device) => {
     const next = new Map(chosen)
     if (!next.delete(device.id)) next.set(device.id, device.name)
@@ -35,7 +37,7 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
         <input class="input" type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
       <ul class="picker">
-        {(found.value ?? []).map((device) => (
+        {items.map((device) => (
           <li key={device.id}>
             <label>
               <input type="checkbox" checked={chosen.has(device.id)} onChange={() => toggle(device)} />
@@ -44,7 +46,8 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
           </li>
         ))}
       </ul>
-      {q.length >= 2 && found.value?.length === 0 ? <p class="label">No device matches “{q}”.</p> : null}
+      {found.value && items.length === 0 ? <p class="label">No device matches “{q}”.</p> : null}
+      {nextCursor ? <p class="label">The first {mostFound} devices are shown. Type more to find others.</p> : null}
       {names.length > 0 ? (
         <p class="label">
           Selected: {names.slice(0, mostNamed).join(', ')}
