@@ -18,14 +18,8 @@ type Position = { madeMs: number; noServiceS: number; samples: number; id: strin
 // All pages use the same list, but a cursor must not give access to data outside the plan's window.
 const cursorHoldsMs = 3_600_000
 
-/** As `readDeadZones`, with the members that dead zones have as features of a map. */
-export async function listDeadZones(...request: Parameters<typeof readDeadZones>) {
-  const { items, ...rest } = await readDeadZones(...request)
-  return { ...rest, items: items.map(({ serviceRatio: _serviceRatio, ...zone }) => zone) }
-}
-
 /** Dead zones with their centre in the box, longest without service first. Throws 404 and 403. */
-export async function readDeadZones(
+export async function listDeadZones(
   ctx: FleetContext,
   fleet: { deadZones: DeadZoneLists; revisions: Revisions; towns: Towns },
   reader: Reader,

@@ -68,7 +68,7 @@ export const featureProperties: Record<CollectionId, Properties> = {
   },
   'dead-zones': {
     ...{ feature: 'string', zoneId: 'string', ...position, cells: 'string', areaKm2: 'number' },
-    ...{ samples: 'integer', noServiceS: 'integer', devices: 'integer' },
+    ...{ samples: 'integer', noServiceS: 'integer', serviceRatio: 'number', devices: 'integer' },
     ...{ worstPlmn: 'string', bestPlmn: 'string', lastAt: 'date-time' },
     ...near,
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { throwIfClosed } from '#core/errors'
 import { readCoverage } from '#fleet-map/coverage/coverage'
-import { readDeadZones } from '#fleet-map/coverage/dead-zones'
+import { listDeadZones } from '#fleet-map/coverage/dead-zones'
 import { readForecast } from '#fleet-map/coverage/forecast'
 import { listOperators } from '#fleet-map/coverage/operators'
 import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
@@ -242,7 +242,7 @@ const deadZones = route({
   },
   async handle(input) {
     const { after } = pageRequest(input)
-    const { items, nextAfter, ...rest } = await readDeadZones(
+    const { items, nextAfter, ...rest } = await listDeadZones(
       input.ctx,
       input.services.fleetMaps,
       requestReader(input),
