@@ -3,8 +3,7 @@ import { readableTelemetry } from '#fleet/devices/telemetry-access'
 import { clockAheadMs } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
 import { latestSamples } from '#questdb/device/latest'
-import { type ModemSamples, modemSamples } from '#questdb/device/modems'
-import type { OwnedRange } from '#questdb/device/owned-rows'
+import { type ModemSamples, modemSamples, namesModems } from '#questdb/device/modems'
 import type { StoredSample, TelemetryRecord } from '#questdb/device/records'
 import type { Kind } from '#telemetry/report/fields'
 import { visibleRecord } from './history.ts'
@@ -39,8 +38,13 @@ export async function readLatest(ctx: FleetContext, reader: Reader, deviceId: st
     fromMs: fromMs ?? 0,
     toMs: toMs ?? Number.POSITIVE_INFINITY,
   }))
-  const found = await latestSamples(reader.questdb, device.deviceId, ranges, newestMs)
-  const modems = await modemsOf(reader, device.deviceId, found, { ranges, nowMs, newestMs })
+  const [found, isNaming] = await Promise.all([
+    latestSamples(reader.questdb, device.deviceId, ranges, newestMs),
+    namesModems(reader.questdb, device.deviceId, ranges, { nowMs, newestMs }),
+  ])
+  const modems = isNaming
+    ? await modemSamples(reader.questdb, device.deviceId, ranges, { nowMs, newestMs })
+    : onlyModem(found, nowMs - dayMs)
   const active = modems.find(({ isActive }) => isActive)
   const shown = (sample: StoredSample | null): LatestRecord | null => {
     if (!sample) return null
@@ -64,19 +68,11 @@ const dayMs = 86_400_000
 
 type Newest = Record<Kind, StoredSample | null>
 
-/** Most devices do not name their modem, and have the newest samples as the only one. */
-async function modemsOf(
-  reader: Reader,
-  deviceId: string,
-  { cellular, connection }: Newest,
-  { ranges, nowMs, newestMs }: { ranges: OwnedRange[]; nowMs: number; newestMs: number },
-): Promise<ModemSamples[]> {
-  const newest = [cellular, connection].filter((sample) => sample !== null)
-  if (newest.some(({ record }) => record.modem !== null))
-    return modemSamples(reader.questdb, deviceId, ranges, { nowMs, newestMs })
-  if (!newest.some(({ tsMs }) => tsMs >= nowMs - dayMs)) return []
-  const recent = (sample: StoredSample | null) => (sample && sample.tsMs >= nowMs - dayMs ? sample : null)
-  return [{ modem: null, isActive: true, cellular: recent(cellular), connection: recent(connection) }]
+/** The modem of a device that does not name it, if it reported since then: it has the newest samples. */
+function onlyModem({ cellular, connection }: Newest, sinceMs: number): ModemSamples[] {
+  const recent = (sample: StoredSample | null) => (sample && sample.tsMs >= sinceMs ? sample : null)
+  const own = { cellular: recent(cellular), connection: recent(connection) }
+  return own.cellular || own.connection ? [{ modem: null, isActive: true, ...own }] : []
 }
 
 /** The sample of the active modem, or the newest of a router that does not say of which modem it is. */

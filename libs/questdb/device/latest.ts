@@ -1,6 +1,7 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { type Kind, kinds } from '#telemetry/report/fields'
 import { completedWithinMs, completeSample } from './completed.ts'
+import { newestOf } from './modems.ts'
 import { type Condition, clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 import { type StoredSample, sampleColumns, storedSample } from './records.ts'
 
@@ -43,20 +44,27 @@ async function latestOfKind(
     const query = `SELECT ${sampleColumns(kind)} FROM ${kind} WHERE ${text}${usable} ORDER BY ts DESC LIMIT ${limit}`
     return questdb.queryArrays(query, values)
   }
-  const [first, ...rows] = await read(owned, usualRows)
-  if (!first) return undefined
-  const newest = storedSample(kind, first)
-  const last = rows.at(-1)
-  const oldestMs = last ? storedSample(kind, last).tsMs : newest.tsMs
-  const fromMs = newest.tsMs - completedWithinMs
-  const others = rows.length === usualRows - 1 ? ownedRows(deviceId, clipRanges(ranges, fromMs, oldestMs)) : undefined
-  const earlier = others ? [...rows, ...(await read(others, maxRows))] : rows
+  const rows = await read(owned, usualRows)
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (!first || !last) return undefined
+  const [newestMs, oldestMs] = [timeOf(first), timeOf(last)]
+  // More rows can have the time of the last one.
+  const from = clipRanges(ranges, newestMs - completedWithinMs, oldestMs + 1)
+  const others = rows.length === usualRows ? ownedRows(deviceId, from) : undefined
+  const young = others ? [...rows.filter((row) => timeOf(row) > oldestMs), ...(await read(others, maxRows))] : rows
+  const simultaneous = young.filter((row) => timeOf(row) === newestMs).map((row) => storedSample(kind, row))
+  const newest = newestOf(simultaneous)
   // Only those that are young enough are converted.
-  return completeSample(
-    newest,
-    earlier.values().map((row) => storedSample(kind, row)),
-  )
+  const earlier = young.values().drop(simultaneous.length)
+  return newest
+    ? completeSample(
+        newest,
+        earlier.map((row) => storedSample(kind, row)),
+      )
+    : undefined
 }
+
+const timeOf = ([tsMs]: readonly unknown[]): number => tsMs as number
 
 /** Enough for ten samples a second. */
 const maxRows = 1_200

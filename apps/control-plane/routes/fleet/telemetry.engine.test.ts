@@ -115,6 +115,45 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     })
   })
 
+  test('200 returns the named modems when the newest samples do not name theirs, as the map shows them', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    await store('cellular', [
+      row(minuteMs, { modem: 'a', rat: 'lte', rsrpDbm: -101 }),
+      row(2 * minuteMs, { modem: 'b', rat: 'lte', rsrpDbm: -102 }),
+      row(10_000, { rat: 'none' }),
+    ])
+    await store('connection', [
+      row(minuteMs, { modem: 'b', interface: 'wwan1', state: 'connected' }),
+      row(5_000, { interface: 'eth0', state: 'connected' }),
+    ])
+    const shown = {
+      cellular: { modem: 'b', rsrpDbm: -102 },
+      connection: { modem: 'b', interface: 'wwan1' },
+      modems: [
+        { modem: null, isActive: false, cellular: { rat: 'none' }, connection: { interface: 'eth0' } },
+        { modem: 'a', isActive: false, cellular: { rsrpDbm: -101 } },
+        { modem: 'b', isActive: true, cellular: { rsrpDbm: -102 } },
+      ],
+    }
+    expect((await read(organization.key, deviceId, 'latest')).body).toMatchObject(shown)
+    const map = await api.call('GET', `/fleet/gps?deviceId=${deviceId}&include=devices`, { token: organization.key })
+    const [device] = map.body.devices
+    expect(device?.signal.modem).toBe('b')
+  })
+
+  test.each([[undefined], ['a']])(
+    '200 returns the connected one of interfaces with one time, modem %s',
+    async (modem) => {
+      const { organization, deviceId, row } = await organizationWithDevice()
+      const { tsMs } = row(minuteMs)
+      const states = ['disconnected', 'failed', 'disconnected', 'disabled', 'connected', 'connected', 'failed']
+      const samples = states.map((state, index) => ({ ...row(0, { modem, state, interface: `wan${index}` }), tsMs }))
+      await store('connection', [...samples, row(2 * minuteMs, { modem, interface: 'wan4', latencyMs: 40 })])
+      const { connection } = (await read(organization.key, deviceId, 'latest')).body
+      expect(connection).toMatchObject({ interface: 'wan4', state: 'connected', latencyMs: 40 })
+    },
+  )
+
   test('a sample in a dwell of several days has the age of its fix, as documented', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const fixAgeMs = 4 * 24 * hourMs
