@@ -47,6 +47,48 @@ test('gauges of one kind and time are one sample', () => {
   expect(rejected).toEqual([])
 })
 
+test('a number may be text, and text a number, also one of 64 bits', () => {
+  const body = request([
+    gauge('cellular.rsrpDbm', { timeUnixNano: nanos, asDouble: '-95.5' }),
+    gauge('cellular.pci', { timeUnixNano: nanos, asInt: '1.2e1' }),
+    gauge('cellular.sinrDb', { timeUnixNano: 'nanos', asDouble: 8 }),
+    gauge('cellular.sinrDb', { timeUnixNano: 'next', asDouble: '1E1' }),
+    gauge('location.lat', {
+      asDouble: '52.5',
+      attributes: [
+        { key: 'lon', value: { doubleValue: '4.25' } },
+        { key: 'accuracyM', value: { doubleValue: 'NaN' } },
+      ],
+    }),
+  ])
+    .replace('"nanos"', nanos)
+    .replace('"next"', '1.790000001e18')
+  expect(translate(body, json)).toEqual({
+    samples: [
+      { kind: 'cellular', ts, rsrpDbm: -95.5, pci: 12, sinrDb: 8 },
+      { kind: 'cellular', ts: 1_790_000_001_000, sinrDb: 10 },
+      // A value that cannot be read is not a good one.
+      { kind: 'location', lat: 52.5, lon: 4.25, accuracyM: 'unknown' },
+    ],
+    rejected: [],
+    dropped: [{ field: 'location.accuracyM', reason: 'unusable', count: 1 }],
+  })
+})
+
+test.each(['1790000000123000000', '1790000000999000000', '1790000000001000000'])(
+  'the time %s has its millisecond, also as a number',
+  (time) => {
+    const body = request([gauge('cellular.rsrpDbm', { timeUnixNano: 'nanos', asInt: -95 })]).replace('"nanos"', time)
+    expect(translate(body, json).samples).toMatchObject([{ ts: Number(time.slice(0, -6)) }])
+  },
+)
+
+test.each(['NaN', 'Infinity', '-Infinity', '', 'high', '0x10'])('%j is no value', (text) => {
+  expect(translate(request([gauge('cellular.rsrpDbm', { asDouble: text })]), json).refused).toMatchObject({
+    code: 'nothing_understood',
+  })
+})
+
 test('points have the modem of their resource, unless they name one', () => {
   const points = [{ asDouble: -95 }, { asDouble: -99, attributes: [{ key: 'modem', value: { stringValue: 'b' } }] }]
   const metrics = [{ name: 'cellular.rsrpDbm', gauge: { dataPoints: points } }, gauge('system.cpuPct', { asDouble: 5 })]

@@ -1,3 +1,4 @@
+import { parseDecimal } from '#core/decimal-number'
 import { isRecord, listOf, parseJson } from '../json.ts'
 import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape, withResource } from './points.ts'
 
@@ -45,17 +46,22 @@ function dataOf({ gauge, sum, histogram, exponentialHistogram, summary }: Record
   return { shape: 'other', data: [histogram, exponentialHistogram, summary].find(isRecord) ?? {} }
 }
 
-/** 64-bit integers are decimal text, other numbers are numbers. */
-const integer = /^-?\d{1,20}$/
+const digits = /^\d{1,20}$/
 
+/** Nanoseconds as text or as a number. Numbers of this size are 256 apart, so they are rounded to microseconds. */
 function nanosOf(value: unknown): bigint {
-  if (typeof value === 'string' && integer.test(value)) return BigInt(value)
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : 0n
+  if (typeof value === 'string' && digits.test(value)) return BigInt(value)
+  const nanos = numberOf(value) ?? 0
+  return nanos > 0 && Number.isInteger(nanos) ? BigInt(Math.round(nanos / 1_000)) * 1_000n : 0n
 }
 
+const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
+
+/** Numbers of every type can be text. https://protobuf.dev/programming-guides/json/ */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value
-  return typeof value === 'string' && integer.test(value) ? Number(value) : undefined
+  if (typeof value !== 'string') return undefined
+  return notFinite.has(value) ? Number(value) : (parseDecimal(value) ?? undefined)
 }
 
 function readAttribute({ key, value }: Record<string, unknown>): [string, string | number][] {
