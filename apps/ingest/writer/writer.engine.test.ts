@@ -316,7 +316,8 @@ test('what is older than memory and sent again is still known to be a repetition
 
 test('a row without service has the operator that its modem lost, in any order of arrival', async () => {
   const startMs = Date.now() - 120_000
-  /** The first modem is without service from second 20, the second one from 30, and its SIM is another from 45. */
+  /** The first modem is without service from second 20, the second one from 30, and its SIM is another from 35 to 44. */
+  const isOtherSim = (second: number) => second >= 35 && second < 45
   const samples = drive(startMs, 61).flatMap((sample) => {
     if (!('rat' in sample && 'ts' in sample)) return [sample]
     const [kind, ts] = ['cellular', Number(sample.ts)]
@@ -326,7 +327,12 @@ test('a row without service has the operator that its modem lost, in any order o
     return [
       { kind, ts, modem: 'wwan0', ...served('26201', 20) },
       { kind, ts, modem: 'wwan1', ...served('26202', 30), ...(second === 60 ? { simPlmn: '26203' } : {}) },
-      { kind: 'connection', ts, modem: 'wwan1', iccid: second < 45 ? '8949000000000000001' : '8949000000000000002' },
+      {
+        kind: 'connection',
+        ts,
+        modem: 'wwan1',
+        iccid: isOtherSim(second) ? '8949000000000000002' : '8949000000000000001',
+      },
     ]
   })
   const part = (from: number, to: number) =>
@@ -338,10 +344,12 @@ test('a row without service has the operator that its modem lost, in any order o
     [part(0, 61)],
     [part(0, 25), part(25, 50), part(50, 61)],
     [part(0, 10), part(50, 61), part(10, 25), part(25, 50)],
+    [part(0, 25), part(45, 50), part(25, 45), part(50, 61)],
+    [part(50, 61), part(40, 50), part(0, 40)],
   ]
   const expected = Array.from({ length: 61 }, (_, second) => [
     `${second} wwan0 ${second < 20 ? null : '26201'}`,
-    `${second} wwan1 ${second === 60 ? '26203' : second < 30 || second >= 45 ? null : '26202'}`,
+    `${second} wwan1 ${second === 60 ? '26203' : second < 30 || isOtherSim(second) ? null : '26202'}`,
   ]).flat()
   await Promise.all(
     orders.map(async (order, index) => {

@@ -74,7 +74,7 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
     rows,
     fixesToMs: reachToMs,
     onRow: () => {},
-    onServices: (servedOf) => learnServices(track, servedOf),
+    onServices: (serviceOf) => learnServices(track, serviceOf),
     // A report may have decided the dwell in the meantime: leave these rows to the next realignment.
     leaves: ({ tsMs, alignment }) => {
       const isLeft = !scan.isClosed() && track.revision !== revision && tsMs >= undecidedMs && alignment !== 'dwell'
@@ -125,7 +125,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
       placedToMs = Math.max(placedToMs, row.tsMs)
       advanceRebuild(track, { placedToMs })
     },
-    onServices: (servedOf) => learnServices(track, servedOf),
+    onServices: (serviceOf) => learnServices(track, serviceOf),
     leaves: () => false,
   })
 

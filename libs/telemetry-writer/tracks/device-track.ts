@@ -19,6 +19,8 @@ import { startWithin } from '#telemetry/position/dwell-detector'
 import { fixListOf, fixOf, fixReportedBy } from '#telemetry/position/fix-list'
 import {
   findLostOperators,
+  type LostOperatorPass,
+  learnService,
   type ModemService,
   noteSim,
   renewLostOperators,
@@ -154,12 +156,19 @@ export function advanceTrack(
 /** Notes the SIMs that a report's `connection` samples tell. */
 export function noteSims(track: DeviceTrack, uses: readonly (SimUse & { modem: string | null })[]): void {
   const { services } = own(track)
-  for (const { modem, ...use } of uses) noteSim(services, modem, use)
+  for (const { modem, ...use } of uses) {
+    const late = noteSim(services, modem, use)
+    // A row without a position counts nowhere.
+    if (late && hasFixes(track)) markDirty(track, late)
+  }
 }
 
-/** Takes what storage tells about modems whose newest service is not known. */
-export function learnServices(track: DeviceTrack, servedOf: (modem: string | null) => ModemService['served']): void {
-  for (const service of own(track).services) if (service.served === undefined) service.served = servedOf(service.modem)
+/** Takes what storage tells about the modems. */
+export function learnServices(track: DeviceTrack, storedOf: LostOperatorPass['serviceOf']): void {
+  for (const service of own(track).services) {
+    const stored = storedOf(service.modem)
+    if (stored) learnService(service, stored)
+  }
 }
 
 /** Adds a range to align again from storage. */

@@ -119,7 +119,7 @@ export type RowPass = {
   /** Called with every placed row, in order of time. */
   onRow: (placed: RadioRow) => void
   /** Called at the end. */
-  onServices: (servedOf: LostOperatorPass['servedOf']) => void
+  onServices: (serviceOf: LostOperatorPass['serviceOf']) => void
   /** Returns whether to skip a moved row. */
   leaves: (placed: RadioRow) => boolean
 }
@@ -164,7 +164,7 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
       placedToMs = row.tsMs
     }
     yield moved
-    if (resumeAtMs === undefined) return onServices(operators.servedOf)
+    if (resumeAtMs === undefined) return onServices(operators.serviceOf)
     fromMs = resumeAtMs
   }
 }

@@ -25,7 +25,7 @@ export type ModemService = {
 }
 
 const dayMs = 86_400_000
-const maxSims = 4
+const maxSims = 16
 
 const isServed = ({ rat }: RadioFacts): boolean => rat !== 'none'
 
@@ -42,15 +42,48 @@ function serviceOf(known: ModemService[], modem: string | null): ModemService {
   return service
 }
 
-/** Notes the SIM of a modem. */
-export function noteSim(known: ModemService[], modem: string | null, use: SimUse): void {
-  const { sims } = serviceOf(known, modem)
-  const at = sims.findLastIndex(({ fromMs }) => fromMs <= use.fromMs)
-  const before = sims[at]
-  if (before && before.iccid === use.iccid && before.simSlot === use.simSlot) return
-  sims.splice(at + 1, 0, use)
+/**
+ * Notes the SIM of a modem: the changes and the newest sample. Returns the times whose rows may have another operator, because a
+ * change arrived late: align them again.
+ */
+export function noteSim(known: ModemService[], modem: string | null, use: SimUse): TimeRange | undefined {
+  const { sims, lostMs } = serviceOf(known, modem)
+  const at = sims.findLastIndex((earlier) => bySimTime(earlier, use) <= 0)
+  const [before, next] = [sims[at], sims[at + 1]]
+  const isChange = !before || !isSameUse(before, use)
+  const isKnown = next ? !isChange || next.fromMs === use.fromMs : !isChange && before.fromMs === use.fromMs
+  if (isKnown) return undefined
+  if (isChange ? before?.fromMs === use.fromMs : isRepeated(sims)) sims[at] = use
+  else sims.splice(at + 1, 0, use)
   if (sims.length > maxSims) sims.shift()
+  const toMs = Math.min(lostMs, next?.fromMs ?? lostMs)
+  return isChange && toMs >= use.fromMs ? { fromMs: use.fromMs, toMs } : undefined
 }
+
+const isSameUse = (a: SimUse, b: SimUse): boolean => a.iccid === b.iccid && a.simSlot === b.simSlot
+
+/** Returns whether the newest sample has the SIM of the one before it. */
+function isRepeated(sims: readonly SimUse[]): boolean {
+  const [last, before] = [sims.at(-1), sims.at(-2)]
+  return last !== undefined && before !== undefined && isSameUse(last, before)
+}
+
+/** Of two SIMs at one time, the first is no longer in use, whatever the order in which they arrive. */
+export const bySimTime = (a: SimUse, b: SimUse): number =>
+  a.fromMs - b.fromMs ||
+  Number((a.iccid ?? '') > (b.iccid ?? '')) - Number((a.iccid ?? '') < (b.iccid ?? '')) ||
+  (a.simSlot ?? -1) - (b.simSlot ?? -1)
+
+/** Adds the SIMs that storage has from before those of the modem, and its newest service if that is not known. */
+export function learnService(service: ModemService, stored: StoredService): void {
+  if (service.served === undefined) service.served = stored.served
+  const knownFromMs = service.sims[0]?.fromMs ?? Number.POSITIVE_INFINITY
+  const before = stored.sims.filter(({ fromMs }) => fromMs < knownFromMs)
+  // Nothing is known of a SIM before the first one that storage has.
+  service.sims = [unknownSim, ...before, ...service.sims.filter(({ fromMs }) => fromMs > 0)].slice(-maxSims)
+}
+
+const unknownSim: SimUse = { fromMs: 0, iccid: null, simSlot: null }
 
 const simAt = (sims: readonly SimUse[], tsMs: number): SimUse | undefined =>
   sims.findLast(({ fromMs }) => fromMs <= tsMs)
@@ -61,6 +94,13 @@ function isOtherSim(a: SimUse | undefined, b: SimUse | undefined): boolean {
   if (a.iccid !== null && b.iccid !== null) return a.iccid !== b.iccid
   return a.simSlot !== null && b.simSlot !== null && a.simSlot !== b.simSlot
 }
+
+/** Returns whether the operator of a row without service follows from what is known. */
+const isCertain = ({ served, sims }: ModemService, { tsMs }: RadioFacts): boolean =>
+  served === null ||
+  (served !== undefined &&
+    served.tsMs <= tsMs &&
+    (simAt(sims, tsMs) === undefined || simAt(sims, served.tsMs) !== undefined))
 
 function lostOperator({ served, sims }: ModemService, { tsMs }: RadioFacts): string | null {
   if (!served || tsMs - served.tsMs > dayMs) return null
@@ -82,8 +122,7 @@ export function findLostOperators(known: ModemService[], samples: readonly Radio
       if (!service.served || tsMs > service.served.tsMs) service.served = { tsMs, plmn }
     } else if (isLost(row)) {
       const service = serviceOf(known, row.modem)
-      const isKnown = service.served === null || (service.served !== undefined && service.served.tsMs <= tsMs)
-      if (isKnown) row.lostPlmn = lostOperator(service, row)
+      if (isCertain(service, row)) row.lostPlmn = lostOperator(service, row)
       else dirty.push({ fromMs: tsMs, toMs: tsMs })
       service.lostMs = Math.max(service.lostMs, tsMs)
     } else if (plmn === null) row.lostPlmn = row.simPlmn
@@ -100,9 +139,8 @@ export function renewLostOperators(known: ModemService[], rows: readonly RadioFa
   for (const row of rows) {
     if (row.lostPlmn !== null || !isLost(row)) continue
     const service = serviceOf(known, row.modem)
-    if (service.served === undefined || (service.served !== null && service.served.tsMs > row.tsMs))
-      dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
-    else row.lostPlmn = lostOperator(service, row)
+    if (isCertain(service, row)) row.lostPlmn = lostOperator(service, row)
+    else dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
   }
   return dirty
 }
@@ -115,8 +153,8 @@ export type LostOperatorPass = {
   remember(past: readonly StoredService[]): void
   /** Returns the row with the operator that its modem lost, or the same row if it has it. */
   place<Row extends RadioFacts>(row: Row): Row
-  /** What is known of a modem after the rows so far. */
-  servedOf(modem: string | null): Served | null | undefined
+  /** What storage has of a modem until the rows so far. Undefined if no row needed it. */
+  serviceOf(modem: string | null): StoredService | undefined
 }
 
 /** The newest row with service of a modem before a time, and its SIMs in order of time. */
@@ -152,6 +190,10 @@ export function createLostOperatorPass(): LostOperatorPass {
       const lostPlmn = plmn === null ? (row.simPlmn ?? lostOperator(serviceIn(row.modem), row)) : null
       return lostPlmn === row.lostPlmn ? row : { ...row, lostPlmn }
     },
-    servedOf: (modem) => services.get(modem)?.served ?? (past ? null : undefined),
+    serviceOf(modem) {
+      if (!past) return undefined
+      const { served = null, sims = [] } = services.get(modem) ?? {}
+      return { modem, served, sims }
+    },
   }
 }
