@@ -119,6 +119,31 @@ describe('dates of an nmea upload', () => {
       [at(2, 23, 30), at(3, 0, 30), at(3, 1)],
     ],
     [
+      'a GGA after a pause of more than half a day is not before its RMC',
+      [rmcOf('100000', '010526'), ggaOf('233000'), ggaOf('223500'), ggaOf('223400')],
+      [at(1, 10), at(1, 23, 30), at(1, 22, 35), at(1, 22, 34)],
+    ],
+    [
+      'a GGA of more than an hour earlier in the day is of the next day',
+      [rmcOf('100000', '010526'), ggaOf('085900')],
+      [at(1, 10), at(2, 8, 59)],
+    ],
+    [
+      'a step back of sentences out of order crosses midnight',
+      [rmcOf('000500', '020526'), ggaOf('235900'), ggaOf('000600')],
+      [at(2, 0, 5), at(1, 23, 59), at(2, 0, 6)],
+    ],
+    [
+      'no GGA is later than the receipt because it is out of order',
+      [rmcOf('100000', '040526'), ggaOf('081500'), ggaOf('100001')],
+      [at(4, 10), at(4, 8, 15), at(4, 10, 0, 1)],
+    ],
+    [
+      'moments long before the first date are not after it',
+      [ggaOf('200000'), ggaOf('213000'), rmcOf('080000', '030526')],
+      [at(2, 20), at(2, 21, 30), at(3, 8)],
+    ],
+    [
       'ZDA dates the moments after it',
       [sentence('GPZDA,080000.00,02,05,2026,00,00'), ggaOf('080000'), ggaOf('080001')],
       [at(2, 8), at(2, 8, 0, 1)],

@@ -25,3 +25,20 @@ export function nearestDay(ofDayMs: number, nearMs: number): number {
   if (sameDay - nearMs > dayMs / 2) return sameDay - dayMs
   return nearMs - sameDay > dayMs / 2 ? sameDay + dayMs : sameDay
 }
+
+/** Sentences of a receiver may be out of order within this time. */
+const stepBackMs = 60 * 60 * 1_000
+
+/** Returns the first time with this time of day in UTC that follows `earlierMs`, or is a small step before it. */
+export function nextDay(ofDayMs: number, earlierMs: number): number {
+  const firstMs = earlierMs - stepBackMs
+  const sameDay = Math.floor(firstMs / dayMs) * dayMs + ofDayMs
+  return sameDay < firstMs ? sameDay + dayMs : sameDay
+}
+
+/** Returns the last time with this time of day in UTC that precedes `laterMs`, or is a small step after it. */
+export function previousDay(ofDayMs: number, laterMs: number): number {
+  const lastMs = laterMs + stepBackMs
+  const sameDay = Math.floor(lastMs / dayMs) * dayMs + ofDayMs
+  return sameDay > lastMs ? sameDay - dayMs : sameDay
+}

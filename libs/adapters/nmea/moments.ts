@@ -1,5 +1,5 @@
 import { isPlausible, rolloversUndone } from '../clock.ts'
-import { nearestDay } from '../times.ts'
+import { nearestDay, nextDay, previousDay } from '../times.ts'
 import type { SentenceFacts } from './fields.ts'
 import { withChecksum } from './sentence.ts'
 
@@ -107,9 +107,9 @@ export function createMoments(): {
 }
 
 /**
- * Returns the time of each moment. A moment has its own date, else the day nearest to the moment before it, or after it if
- * none before has a date. Without any date, it is the day nearest to the receipt. A date that cannot be right only dates its
- * own moment.
+ * Returns the time of each moment. A moment has its own date, else that of the moment before it or the day after, so that a pause
+ * may be longer than half a day. If no moment before has a date, it goes back from the one after it. Without any date, the last
+ * moment is on the day nearest to the receipt. A date that cannot be right only dates its own moment.
  */
 export function timesOf(moments: readonly NmeaMoment[], receivedAtMs: number): (number | undefined)[] {
   const own = moments.map(({ ofDayMs, midnightMs }) =>
@@ -125,16 +125,23 @@ export function timesOf(moments: readonly NmeaMoment[], receivedAtMs: number): (
   })
   const times: (number | undefined)[] = [...own]
   const firstDated = trusted.findIndex((ms) => ms !== undefined)
-  const dateFrom = (index: number, nearMs: number): number => {
+  const dateFrom = (index: number, nearMs: number, dayOf: typeof nearestDay): number => {
     const { ofDayMs } = moments[index] ?? {}
     if (ofDayMs === undefined) return trusted[index] ?? nearMs
-    times[index] ??= nearestDay(ofDayMs, nearMs)
+    times[index] ??= dayOf(ofDayMs, nearMs)
     return trusted[index] ?? (own[index] === undefined ? (times[index] ?? nearMs) : nearMs)
   }
-  let nearMs = trusted[firstDated] ?? receivedAtMs
-  for (let index = (firstDated < 0 ? moments.length : firstDated) - 1; index >= 0; index--)
-    nearMs = dateFrom(index, nearMs)
-  nearMs = trusted[firstDated] ?? receivedAtMs
-  for (let index = Math.max(0, firstDated); index < moments.length; index++) nearMs = dateFrom(index, nearMs)
+  // A day after the receipt means that the sentences are out of order.
+  const following = (ofDayMs: number, earlierMs: number): number => {
+    const nextMs = nextDay(ofDayMs, earlierMs)
+    return isPlausible(nextMs, receivedAtMs) ? nextMs : nearestDay(ofDayMs, earlierMs)
+  }
+  const firstMs = trusted[firstDated]
+  let nearMs = firstMs ?? receivedAtMs
+  const undated = firstDated < 0 ? moments.length : firstDated
+  for (let index = undated - 1; index >= 0; index--)
+    nearMs = dateFrom(index, nearMs, nearMs === receivedAtMs && firstMs === undefined ? nearestDay : previousDay)
+  nearMs = firstMs ?? receivedAtMs
+  for (let index = Math.max(0, firstDated); index < moments.length; index++) nearMs = dateFrom(index, nearMs, following)
   return times
 }
