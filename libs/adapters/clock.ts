@@ -59,15 +59,15 @@ export function correctTimes(samples: readonly TimedSample[], receivedAtMs: numb
     receivedAtMs,
   )
   for (const sample of dated) {
-    const shiftMs = undone(sample.ts) - sample.ts
-    if (shiftMs === 0) continue
-    shift(sample, shiftMs)
+    const undoneMs = undone(sample.ts)
+    if (undoneMs === sample.ts) continue
+    move(sample, sample.ts, undoneMs)
     rolledOver.add(sample)
   }
   const corrected: CorrectedTimes[] = []
   if (isLive && areOfOneWrongClock(dated, receivedAtMs)) {
     const newestMs = Math.max(...dated.map(({ ts }) => ts))
-    for (const sample of dated) shift(sample, receivedAtMs - newestMs)
+    for (const sample of dated) move(sample, newestMs, receivedAtMs)
     corrected.push({ reason: newestMs < earliestMs ? 'before_2020' : 'ahead', count: dated.length })
   }
   // The receiver's clock may be wrong when the router's is right.
@@ -93,13 +93,17 @@ function areOfOneWrongClock(dated: readonly Dated[], receivedAtMs: number): bool
   return (times[firstAhead] ?? 0) - (times[firstAhead - 1] ?? 0) <= oneClockMs
 }
 
-/** Moves the time of a sample, and that of its fix if it is of the same clock: then it is closer afterwards. */
-function shift(sample: Dated, shiftMs: number): void {
-  sample.ts += shiftMs
+/**
+ * Moves the time of a sample by what a clock that shows `shownMs` needs to be right at `rightMs`, and that of its fix if it is of
+ * the same clock: then it is closer afterwards. Differences of shown times come first, because huge ones are exact only so.
+ */
+function move(sample: Dated, shownMs: number, rightMs: number): void {
+  sample.ts = rightMs - (shownMs - sample.ts)
   sample.tsCorrected = true
   const fixMs = fixTimeOf(sample)
-  if (fixMs !== null && Math.abs(sample.ts - fixMs - shiftMs) < Math.abs(sample.ts - fixMs))
-    sample.fixTs = fixMs + shiftMs
+  if (fixMs === null) return
+  const movedMs = rightMs - (shownMs - fixMs)
+  if (Math.abs(sample.ts - movedMs) < Math.abs(sample.ts - fixMs)) sample.fixTs = movedMs
 }
 
 /** Returns false if the time of the fix has no rollover. */

@@ -315,6 +315,23 @@ describe('a wrong clock', () => {
     expect(corrected).toEqual(reasons.map((reason) => ({ reason, count: 1 })))
   })
 
+  test.each([
+    ['s', '000000', '000000000'],
+    ['ms', '000000', '000000'],
+  ])(
+    'a huge time, in nanoseconds with precision=%s, becomes the receipt to the millisecond',
+    (precision, unit, fixUnit) => {
+      const body = `location lat=1,lon=2,fixTs="${receivedAtMs}${fixUnit}" ${receivedAtMs}${unit}`
+      const translated = adapterOf('influx').translate(
+        Buffer.from(body),
+        { ...head, query: `precision=${precision}` },
+        receivedAtMs,
+      )
+      const { samples } = JSON.parse(String(translated.ok && translated.envelope))
+      expect(samples).toMatchObject([{ ts: receivedAtMs, fixTs: receivedAtMs, tsCorrected: true }])
+    },
+  )
+
   const dayMs = 86_400_000
 
   test.each([
