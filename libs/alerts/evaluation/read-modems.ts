@@ -12,6 +12,8 @@ const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 // A device reports if it has sent a sample within this time or within the period, whichever is longer.
 const longestGapMs = 15 * minuteMs
+// A radio sample without service denies connections for this long. Routers whose radio is without service report it every minute.
+const deniesForMinutes = 2
 // Clocks of devices may be ahead.
 const aheadMs = 5 * minuteMs
 
@@ -52,8 +54,11 @@ export async function readUpDevices(
   })
 }
 
-/** `goodMs`: when the modem last had service; the first sample of the day if it had none. `lastMs`: its newest sample. */
-type Modem = { modem: string | null; goodMs: number; lastMs: number; isUplinkOnly: boolean }
+/**
+ * `goodMs`: when the modem last had service; the first sample of the day if it had none. `lastMs`: its newest sample. `isDenied`:
+ * it was connected later, but its radio had no service then.
+ */
+type Modem = { modem: string | null; goodMs: number; lastMs: number; isUplinkOnly: boolean; isDenied: boolean }
 type Device = DeviceOf & { lastMs: number; modems: Modem[] }
 type Read = { questdb: QuestdbSql; organizationIds: readonly string[]; forMinutes: number; nowMs: number }
 
@@ -76,6 +81,21 @@ const ofModemSql = `rat IS NOT NULL OR registration IS NOT NULL OR plmn IS NOT N
   OR imsi IS NOT NULL OR apn IS NOT NULL OR state IN ('searching', 'registered')
   OR interface IS NULL OR NOT (interface ~ '^(br-|en|eth|lan|wan|wifi|wlan)')`
 
+/** SQL condition: a connection with service. */
+const connectedSql = `(modem IS NOT NULL OR ${ofModemSql})
+  AND (state IN ('connected', 'registered') OR registration IN ('home', 'roaming')) AND NOT (${downSql})`
+
+type ConnectedColumns = [deviceId: string, modem: string | null, connectedMs: number]
+
+/** Selects the newest connection of each modem that its radio did not deny. A join by time needs its rows in that order. */
+const connectedStatement = (where: string): string =>
+  `SELECT device_id, modem, max(ts) FROM (
+     SELECT c.device_id, c.modem, c.ts, r.rat, r.ts radio_ts
+     FROM ((SELECT ts, device_id, modem FROM connection WHERE ${where} AND ${connectedSql} ORDER BY ts) TIMESTAMP(ts)) c
+     ASOF JOIN ((SELECT ts, device_id, modem, rat FROM cellular WHERE ${where} ORDER BY ts) TIMESTAMP(ts)) r
+       ON c.device_id = r.device_id AND c.modem = r.modem
+   ) WHERE rat IS NULL OR rat != 'none' OR ts > dateadd('m', ${deniesForMinutes}, radio_ts)`
+
 async function readDevices(from: Read, isWanted: (deviceId: string) => boolean): Promise<Device[]> {
   const { questdb, organizationIds, forMinutes, nowMs } = from
   // Ids come from columns of type uuid.
@@ -85,12 +105,14 @@ async function readDevices(from: Read, isWanted: (deviceId: string) => boolean):
   const read = <Row extends unknown[]>(text: string) =>
     questdb.queryArrays<Row>(text, times, AbortSignal.timeout(maxReadMs))
   const cellular = await read<ModemColumns>(
-    `SELECT org_id, device_id, modem, min(ts), max(ts), max(CASE WHEN rat = 'none' THEN null ELSE ts END)
+    `SELECT org_id, device_id, modem, min(ts), max(ts), max(CASE WHEN rat = 'none' THEN null ELSE ts END),
+       max(CASE WHEN rat = 'none' THEN ts ELSE null END)
      FROM cellular WHERE ${where}`,
   )
   const connections = await read<ModemColumns>(
     `SELECT org_id, device_id, modem, min(ts), max(ts), max(CASE WHEN ${downSql} THEN null ELSE ts END),
-       max(CASE WHEN modem IS NOT NULL OR ${ofModemSql} THEN ts ELSE null END)
+       max(CASE WHEN modem IS NOT NULL OR ${ofModemSql} THEN ts ELSE null END),
+       max(CASE WHEN ${connectedSql} THEN ts ELSE null END)
      FROM connection WHERE ${where}`,
   )
   type Reported = [organizationId: string, deviceId: string, lastMs: number]
@@ -109,25 +131,18 @@ async function readDevices(from: Read, isWanted: (deviceId: string) => boolean):
     devices.set(key, device)
     return device
   }
-  for (const [organizationId, deviceId, modem, firstMs = 0, lastMs = 0, servedMs = null] of cellular)
-    deviceOf(organizationId, deviceId, lastMs).modems.push({
-      modem,
-      goodMs: servedMs ?? firstMs ?? 0,
-      lastMs: lastMs ?? 0,
-      isUplinkOnly: false,
-    })
-  for (const [organizationId, deviceId, modem, firstMs = 0, lastMs = 0, upMs = null, modemMs = null] of connections) {
-    const { modems } = deviceOf(organizationId, deviceId, lastMs)
-    const known = modems.find((each) => each.modem === modem)
-    if (known) known.lastMs = Math.max(known.lastMs, lastMs ?? 0)
-    else if (modemMs !== null)
-      modems.push({ modem, goodMs: upMs ?? firstMs ?? 0, lastMs: lastMs ?? 0, isUplinkOnly: modem === null })
-  }
+  addModems(deviceOf, cellular, connections)
   for (const [organizationId, deviceId, lastMs] of [...reported, ...located]) deviceOf(organizationId, deviceId, lastMs)
   const wanted = [...devices.values()]
     .filter(({ deviceId }) => isWanted(deviceId))
     .map((device) => ({ ...device, modems: device.modems.filter((modem) => !hasGotName(modem, device.modems)) }))
-  const down = wanted.filter(({ lastMs, modems }) => modems.some((modem) => isDown(modem, lastMs, forMinutes)))
+  const downOf = (devices: readonly Device[]) =>
+    devices.filter(({ lastMs, modems }) => modems.some((modem) => isDown(modem, lastMs, forMinutes)))
+  await readConnected(
+    downOf(wanted).filter(({ modems }) => modems.some(({ isDenied }) => isDenied)),
+    (isOfDevices) => read<ConnectedColumns>(connectedStatement(`${where} AND ${isOfDevices}`)),
+  )
+  const down = downOf(wanted)
   const isRenamed = await readRenamed(
     down.filter(({ modems }) => modems.length > 1),
     (condition) =>
@@ -141,6 +156,33 @@ async function readDevices(from: Read, isWanted: (deviceId: string) => boolean):
     .filter(({ modems }) => modems.length > 0)
 }
 
+/** Adds the modems to their devices. */
+function addModems(
+  deviceOf: (organizationId: string, deviceId: string, lastMs: number | null) => Device,
+  cellular: readonly ModemColumns[],
+  connections: readonly ModemColumns[],
+): void {
+  const lostMs = new Map<Modem, number>()
+  for (const [organizationId, deviceId, modem, firstMs, lastMs, servedMs, noneMs] of cellular) {
+    const radio = { modem, goodMs: servedMs ?? firstMs ?? 0, lastMs: lastMs ?? 0, isUplinkOnly: false, isDenied: false }
+    deviceOf(organizationId, deviceId, radio.lastMs).modems.push(radio)
+    lostMs.set(radio, noneMs ?? 0)
+  }
+  for (const [organizationId, deviceId, modem, firstMs, newestMs, upMs, modemMs, connectedAtMs] of connections) {
+    const [lastMs, connectedMs] = [newestMs ?? 0, connectedAtMs ?? 0]
+    const { modems } = deviceOf(organizationId, deviceId, lastMs)
+    const known = modems.find((each) => each.modem === modem)
+    if (known) {
+      known.lastMs = Math.max(known.lastMs, lastMs)
+      // Radio samples can be rare.
+      const isDenied = connectedMs <= (lostMs.get(known) ?? 0) + deniesForMinutes * minuteMs
+      known.isDenied = isDenied && connectedMs > known.goodMs
+      if (!isDenied) known.goodMs = Math.max(known.goodMs, connectedMs)
+    } else if ((modemMs ?? null) !== null)
+      modems.push({ modem, goodMs: upMs ?? firstMs ?? 0, lastMs, isUplinkOnly: modem === null, isDenied: false })
+  }
+}
+
 /**
  * A modem without a name is the only one, so it is a named one since the router names its modems. Without a radio it can be the
  * wired uplink of a router that names them.
@@ -152,6 +194,32 @@ type SimColumns = [deviceId: string, modem: string | null, sim: string, firstMs:
 
 const devicesPerStatement = 500
 
+/** Calls `readRows` with a condition for some of the devices at a time. */
+async function rowsOf<Row>(
+  devices: readonly Device[],
+  readRows: (isOfDevices: string) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let first = 0; first < devices.length; first += devicesPerStatement) {
+    const ids = devices.slice(first, first + devicesPerStatement).map(({ deviceId }) => `'${deviceId}'`)
+    rows.push(...(await readRows(`device_id IN (${ids.join(', ')})`)))
+  }
+  return rows
+}
+
+/** Sets when modems had service whose newest connections are denied by their radio: while the radio did not deny it. */
+async function readConnected(
+  devices: readonly Device[],
+  readRows: (isOfDevices: string) => Promise<ConnectedColumns[]>,
+): Promise<void> {
+  for (const [deviceId, modem, connectedMs] of await rowsOf(devices, readRows)) {
+    const known = devices
+      .filter((device) => device.deviceId === deviceId)
+      .flatMap(({ modems }) => modems.find((each) => each.modem === modem && each.isDenied) ?? [])
+    for (const each of known) each.goodMs = Math.max(each.goodMs, connectedMs)
+  }
+}
+
 /**
  * Returns a function that tells whether a modem has another name now: its SIM is in a modem that has reported it only since the modem
  * has stopped. The index of ModemManager and the name of a net device change when a modem starts again.
@@ -161,11 +229,7 @@ async function readRenamed(
   readSims: (condition: string) => Promise<SimColumns[]>,
 ): Promise<(device: Device, modem: Modem) => boolean> {
   const sims = new Map<string, SimColumns[]>()
-  for (let first = 0; first < devices.length; first += devicesPerStatement) {
-    const ids = devices.slice(first, first + devicesPerStatement).map(({ deviceId }) => `'${deviceId}'`)
-    for (const row of await readSims(`device_id IN (${ids.join(', ')})`))
-      sims.set(row[0], [...(sims.get(row[0]) ?? []), row])
-  }
+  for (const row of await rowsOf(devices, readSims)) sims.set(row[0], [...(sims.get(row[0]) ?? []), row])
   return ({ deviceId }, { modem, lastMs }) => {
     const reported = sims.get(deviceId) ?? []
     const own = reported.filter(([, name]) => name === modem).sort((a, b) => b[4] - a[4])[0]

@@ -262,6 +262,53 @@ test('modem_down opens for a modem without service or report while the device re
   })
 })
 
+test('modem_down does not open between the rare radio samples of a connected modem, and opens when they have no service', async () => {
+  const fleet = await createJobFleet(pool, 9)
+  const [rare = '', back = '', lost = '', denied = '', first = '', spare = '', wired = '', nameless = '', only = ''] =
+    fleet.deviceIds
+  const radio = (deviceId: string, modem: string | null, ...samples: [minutesAgo: number, rat: string][]) =>
+    samples.map(([minutesAgo, rat]) => ({ ...rowOf(fleet, deviceId, minutesAgo), modem, rat }))
+  const links = (deviceId: string, modem: string | null, fromMinutesAgo: number, toMinutesAgo: number, values = {}) =>
+    Array.from({ length: fromMinutesAgo - toMinutesAgo + 1 }, (_, index) => ({
+      ...{ ...rowOf(fleet, deviceId, fromMinutesAgo - index), modem, interface: 'wan', state: 'connected', ...values },
+    }))
+  const everyMinute = (from: number, to: number) =>
+    Array.from({ length: from - to + 1 }, (_, index): [number, string] => [from - index, 'none'])
+  await storeRows(questdb, 'cellular', [
+    ...radio(rare, 'a', [40, 'lte'], [20, 'lte']),
+    // The radio had no service, and the connection is newer.
+    ...radio(back, 'a', [40, 'lte'], [20, 'none']),
+    ...radio(lost, 'a', [40, 'lte'], ...everyMinute(8, 1)),
+    // A connection stays connected beside a radio without service.
+    ...radio(denied, 'a', [40, 'lte'], ...everyMinute(8, 1)),
+    // The first sample without service is as old as the newest connection.
+    ...radio(first, 'a', [20, 'lte'], [1, 'none']),
+    ...radio(spare, 'a', [20, 'lte']),
+    ...radio(wired, null, [20, 'lte']),
+    ...radio(nameless, null, [40, 'lte'], [1, 'none']),
+    ...radio(only, null, [40, 'lte'], ...everyMinute(8, 1)),
+  ])
+  await storeRows(questdb, 'connection', [
+    ...links(rare, 'a', 20, 1),
+    ...links(back, 'a', 20, 1),
+    ...links(lost, 'a', 20, 9),
+    ...links(denied, 'a', 20, 1),
+    ...links(first, 'a', 20, 1),
+    ...links(spare, 'a', 20, 1, { state: 'disconnected', registration: 'home' }),
+    ...links(wired, null, 20, 1, { interface: 'eth0' }),
+    ...links(nameless, null, 20, 1, { interface: 'wwan0' }),
+    ...links(only, null, 20, 1, { interface: 'wwan0' }),
+  ])
+  await newAlertRule(fleet, { kind: 'modem_down', forMinutes: 5 })
+  await evaluate()
+  const open = (await alertsOf(fleet)).map(({ deviceId }) => deviceId)
+  expect(open.toSorted()).toEqual([lost, denied, wired, only].toSorted())
+  await storeRows(questdb, 'cellular', radio(lost, 'a', [0, 'lte']))
+  await evaluate()
+  const closed = (await alertsOf(fleet)).filter(({ state }) => state === 'closed')
+  expect(closed.map(({ deviceId }) => deviceId)).toEqual([lost])
+})
+
 test('modem_down opens while a device sends positions only, and keeps its state when the device is silent', async () => {
   const fleet = await createJobFleet(pool, 3)
   const [moving = '', stopped = '', served = ''] = fleet.deviceIds
