@@ -1,6 +1,7 @@
 import { get } from '../api/client.ts'
 import type { ChartBand, ChartSeries } from '../components/chart.tsx'
 import { telemetryPath } from './history.ts'
+import { type UsedDay, usedDay } from './used-day.ts'
 
 /** Lines over the same times, as a chart shows them. */
 export type Lines = { times: number[]; series: ChartSeries[] }
@@ -73,12 +74,13 @@ export const bandsOf = (
 
 export const dayMs = 86_400_000
 
-export type UsedDay = { day: string; rxBytes: number | null; txBytes: number | null }
-
 /** The start of the present UTC day. */
 export const todayMs = (): number => Math.floor(Date.now() / dayMs) * dayMs
 
-/** What all modems of a device received and sent on UTC days, the newest first. `lastMs` is the start of the newest. */
+/**
+ * What all modems of a device received and sent on UTC days, the newest first; null for days that the plan does not show whole.
+ * `lastMs` is the start of the newest.
+ */
 export function readUsedDays(
   deviceId: string,
   { lastMs, days }: { lastMs: number; days: number },
@@ -88,13 +90,7 @@ export function readUsedDays(
   return Promise.all(
     starts.map(async (fromMs) => {
       const query = { from: new Date(fromMs).toISOString(), to: new Date(fromMs + dayMs).toISOString() }
-      const { items } = await get(telemetryPath(deviceId, 'data-use'), { signal, query })
-      const sum = (direction: 'rxBytes' | 'txBytes') =>
-        items.reduce<number | null>(
-          (all, item) => (item[direction] === null ? all : (all ?? 0) + item[direction]),
-          null,
-        )
-      return { day: query.from.slice(0, 10), rxBytes: sum('rxBytes'), txBytes: sum('txBytes') }
+      return usedDay(query.from.slice(0, 10), await get(telemetryPath(deviceId, 'data-use'), { signal, query }))
     }),
   )
 }

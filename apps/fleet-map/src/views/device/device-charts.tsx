@@ -16,9 +16,9 @@ import {
   readUsedDays,
   stepSecondsOf,
   todayMs,
-  type UsedDay,
 } from '../../state/device-series.ts'
 import { place, setParams } from '../../state/url.ts'
+import type { UsedDay } from '../../state/used-day.ts'
 import css from './device.module.css'
 
 const ranges = { '60': 'Last hour', '360': 'Last 6 hours', '1440': 'Last 24 hours', '10080': 'Last 7 days' }
