@@ -50,7 +50,7 @@ async function measure(stack: BenchStack, { devices, votes: votesPerDevice, roun
   for (let round = 0; round < rounds; round++) {
     counted.push(await costOf(() => radioVoters(questdb, votes)))
     compared.push(await costOf(() => compareRadios(questdb, radios, votes)))
-    advised.push(await costOf(() => adviseSims(questdb, ids, votes)))
+    advised.push(await costOf(() => adviseSims(questdb, ids, votes, [])))
   }
   const count = devices * votesPerDevice
   const of = `${devices.toLocaleString('en')} devices, ${count.toLocaleString('en')} votes`

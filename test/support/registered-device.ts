@@ -38,6 +38,7 @@ export async function transferDevice(db: Queryable, deviceId: string, to: string
     to,
     at,
   ])
+  await db.query('DELETE FROM device_group_member WHERE device_id = $1', [deviceId])
   await db.query('UPDATE device SET organization_id = $2, updated_at = now() WHERE id = $1', [deviceId, to])
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { listAlerts } from '#alerts/inbox/read'
+import { latecomers } from '#fleet/devices/ownership'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { newAlertRule } from '#test/alert-rules'
@@ -10,6 +11,7 @@ import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { countOpenTransactions } from '#test/open-transactions'
 import { questdbConnection } from '#test/questdb'
 import { recordedRounds } from '#test/recorded-rounds'
+import { transferDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'
 import { evaluateDataUse } from './evaluate.ts'
 import { measureDataUse } from './measure.ts'
@@ -63,7 +65,7 @@ test('adds the increments of the counters, across restarts, spans and the start 
   await count(fleet, rxOnly, yesterdayMs, [60, 10, null], [120, 30, null], [180, null, null])
   await count(fleet, silent, todayMs, [60, 10, 0])
   const day = new Date(yesterdayMs).toISOString().slice(0, 10)
-  const used = await readDataUse(questdb, day, [fleet.organizationId])
+  const used = await readDataUse(questdb, day, { organizationIds: [fleet.organizationId], late: [] })
   const megabytes = Object.fromEntries(used.map(({ deviceId, bytes }) => [deviceId, bytes / mega]))
   // Steady: 110 - 10. Restarted: 20 to the first restart, 5 and 3 to the second, then 1.
   expect(megabytes).toEqual({ [steady]: 100, [restarted]: 29, [rxOnly]: 20 })
@@ -103,7 +105,8 @@ test('counts each direction of each modem and interface by itself', async () => 
   await report(partial, {}, [60, 1_000, 50], [120, null, 60], [180, 1_500, null], [240, null, 80], [300, 1_600, 90])
   // Several starts within minutes.
   await report(unstable, {}, [60, 10, 0], [90, 30, 0], [120, 5, 0], [150, 20, 0], [180, 3, 0])
-  const used = await readDataUse(questdb, new Date(yesterdayMs).toISOString().slice(0, 10), [organizationId])
+  const day = new Date(yesterdayMs).toISOString().slice(0, 10)
+  const used = await readDataUse(questdb, day, { organizationIds: [organizationId], late: [] })
   expect(Object.fromEntries(used.map(({ deviceId, bytes }) => [deviceId, bytes]))).toEqual({
     [dual]: 120_000_000,
     [failover]: 2_100,
@@ -111,6 +114,38 @@ test('counts each direction of each modem and interface by itself', async () => 
     [partial]: 600 + 40,
     [unstable]: 20 + 5 + 15 + 3,
   })
+})
+
+test('does not count what a device used under another organization', async () => {
+  const [first, second] = [await createJobFleet(pool, 2), await createJobFleet(pool, 0)]
+  const [moved = '', returned = ''] = first.deviceIds
+  const yesterdayMs = todayMs - dayMs
+  const move = (deviceId: string, to: JobFleet, second: number) =>
+    transferDevice(pool, deviceId, to.organizationId, yesterdayMs + second * 1_000)
+  await pool.query(
+    'INSERT INTO device_ownership (device_id, organization_id, owned_from) SELECT id, $1, $2 FROM unnest($3::uuid[]) AS id',
+    [first.organizationId, new Date(yesterdayMs - dayMs), first.deviceIds],
+  )
+  await move(moved, second, 4_000)
+  await move(returned, second, 4_000)
+  await move(returned, first, 8_000)
+  // The samples from before the transfer were uploaded after it.
+  await count(second, moved, yesterdayMs, [60, 0, 0], [3_900, 500, 0], [4_100, 600, 0], [4_200, 610, 1])
+  await count(first, returned, yesterdayMs, [60, 0, 0], [3_900, 5, 0], [8_100, 900, 0], [8_200, 902, 0])
+  await count(second, returned, yesterdayMs, [4_100, 100, 0], [7_900, 850, 0])
+  const organizationIds = [first.organizationId, second.organizationId]
+  const late = await latecomers(pool, organizationIds, yesterdayMs)
+  const day = new Date(yesterdayMs).toISOString().slice(0, 10)
+  const uses = await readDataUse(questdb, day, { organizationIds, late })
+  const used = uses.map(({ organizationId, deviceId, bytes }) => [organizationId, deviceId, bytes / mega])
+  expect(used).toHaveLength(3)
+  expect(used).toEqual(
+    expect.arrayContaining([
+      [second.organizationId, moved, 11],
+      [first.organizationId, returned, 7],
+      [second.organizationId, returned, 750],
+    ]),
+  )
 })
 
 test('an alert opens when a device has used more than the limit of the day, and ends with the day', async () => {

@@ -1,8 +1,10 @@
 import { readDataUse } from '#alerts/data-use/read-data-use'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { tryInOrder } from '#core/try-in-order'
+import { latecomers } from '#fleet/devices/ownership'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
+import { countedBeforeMs } from '#questdb/device/data-use'
 import type { QuestdbSql } from '#questdb/server/sql'
 
 // Arbitrary: one worker at a time claims days.
@@ -38,7 +40,9 @@ export async function measureDataUse(
     if (!claim) break
     try {
       const startedMs = performance.now()
-      const used = await tryInOrder(copies, (questdb) => readDataUse(questdb, claim.day, claim.organization_ids))
+      const late = await latecomers(pool, claim.organization_ids, Date.parse(claim.day) - countedBeforeMs)
+      const owners = { organizationIds: claim.organization_ids, late }
+      const used = await tryInOrder(copies, (questdb) => readDataUse(questdb, claim.day, owners))
       const tookMs = performance.now() - startedMs
       stored += await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used, tookMs))
     } catch (error) {

@@ -1,4 +1,5 @@
-import { countedBeforeMs, lastOf, usedSince } from '#questdb/device/data-use'
+import { countedBeforeMs, deviceDataUse, lastOf, usedSince } from '#questdb/device/data-use'
+import { inIntervals, type OwnedDevice, ofOwners, type RowOwners } from '#questdb/server/owned-only'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
 import { addSpan, type Counted } from './counter.ts'
 
@@ -10,19 +11,21 @@ const spanMs = 3_600_000
  * The bytes that devices received and sent on a UTC day (`YYYY-MM-DD`) under each organization, from the counters of their
  * `connection` samples. Each direction of each modem and interface is a counter of its own, compared with its own last value.
  * What a device used before the first sample of the day counts if it sent a sample in the hour before. A device that sent no counter on
- * the day is missing.
+ * the day is missing. What it used under another organization does not count.
  */
-export async function readDataUse(
-  questdb: QuestdbSql,
-  day: string,
-  organizationIds: readonly string[],
-): Promise<{ organizationId: string; deviceId: string; bytes: number }[]> {
+export async function readDataUse(questdb: QuestdbSql, day: string, owners: RowOwners): Promise<DeviceUse[]> {
   const startMs = Date.parse(`${day}T00:00:00Z`)
+  const range = { fromMs: startMs - countedBeforeMs, toMs: startMs + dayMs }
+  const returned = owners.late.filter((device) => isReturned(device, range))
+  const ofOrganizations = await ofOwners(questdb, owners, ['connection'], range)
+  const condition = [ofOrganizations, ...returned.map((device) => inIntervals({ ...device, intervals: [] }))].join(
+    ' AND ',
+  )
   const counters = new Map<string, Counted>()
-  const used = new Map<string, { organizationId: string; deviceId: string; bytes: number }>()
-  for (let fromMs = startMs - countedBeforeMs; fromMs < startMs + dayMs; ) {
+  const used = new Map<string, DeviceUse>()
+  for (let { fromMs } = range; fromMs < range.toMs; ) {
     const toMs = fromMs < startMs ? startMs : fromMs + spanMs
-    for (const row of await readSpan(questdb, organizationIds, fromMs, toMs)) {
+    for (const row of await readSpan(questdb, condition, fromMs, toMs)) {
       const [organizationId, deviceId, modem, uplink, ...values] = row
       const key = `${organizationId} ${deviceId}`
       const source = JSON.stringify([key, modem, uplink])
@@ -37,7 +40,29 @@ export async function readDataUse(
     }
     fromMs = toMs
   }
-  return [...used.values()]
+  return [...used.values(), ...(await readReturned(questdb, returned, { fromMs: startMs, toMs: range.toMs }))]
+}
+
+type DeviceUse = { organizationId: string; deviceId: string; bytes: number }
+
+/** Whether the organization got the device back in this time, so that its counters start again. */
+const isReturned = ({ intervals }: OwnedDevice, range: { fromMs: number; toMs: number }): boolean =>
+  intervals.filter(({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs).length > 1
+
+/** What devices used that an organization got back, each by itself, because there are very few. */
+async function readReturned(
+  questdb: QuestdbSql,
+  returned: readonly OwnedDevice[],
+  range: { fromMs: number; toMs: number },
+): Promise<DeviceUse[]> {
+  const used: DeviceUse[] = []
+  for (const { organizationId, deviceId, intervals } of returned) {
+    const ranges = intervals.map((interval) => ({ organizationId, ...interval }))
+    const uses = await deviceDataUse(questdb, deviceId, ranges, range)
+    const bytes = uses.reduce((sum, { rxBytes, txBytes }) => sum + (rxBytes ?? 0) + (txBytes ?? 0), 0)
+    if (uses.length > 0) used.push({ organizationId, deviceId, bytes })
+  }
+  return used
 }
 
 type SpanRow = [
@@ -50,15 +75,13 @@ type SpanRow = [
 ]
 
 /** What each counter did in a part of a day: its first and last value, and the bytes between them. */
-function readSpan(questdb: QuestdbSql, organizationIds: readonly string[], fromMs: number, toMs: number) {
-  // Ids come from columns of type uuid. There can be more of them than a statement can bind.
-  const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
+function readSpan(questdb: QuestdbSql, condition: string, fromMs: number, toMs: number) {
   const spanOf = (counter: string, last: string) =>
     `first_not_null(${counter}), last_not_null(${counter}), sum(${usedSince(counter, last)})`
   return questdb.queryArrays<SpanRow>(
     `WITH counted AS (
        SELECT ts, org_id, device_id, modem, interface, rx_bytes, tx_bytes, ${lastOf('rx_bytes')} last_rx, ${lastOf('tx_bytes')} last_tx
-       FROM connection WHERE ts >= $1 AND ts < $2 AND org_id IN (${organizations})
+       FROM connection WHERE ts >= $1 AND ts < $2 AND ${condition}
      )
      SELECT org_id, device_id, modem, interface, ${spanOf('rx_bytes', 'last_rx')}, ${spanOf('tx_bytes', 'last_tx')}
      FROM counted WHERE rx_bytes IS NOT NULL OR tx_bytes IS NOT NULL`,

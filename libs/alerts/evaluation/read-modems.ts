@@ -1,3 +1,4 @@
+import { ofOwners, type RowOwners } from '#questdb/server/owned-only'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
 
 type DeviceOf = { organizationId: string; deviceId: string }
@@ -24,10 +25,10 @@ const aheadMs = 5 * minuteMs
 export async function readDownModems(
   questdb: QuestdbSql,
   forMinutes: number,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   nowMs: number,
 ): Promise<DownModem[]> {
-  const read = { questdb, organizationIds, forMinutes, nowMs }
+  const read = { questdb, owners, forMinutes, nowMs }
   const devices = await readDevices(read, () => true)
   return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
     if (!isReporting(lastMs, read)) return []
@@ -42,11 +43,11 @@ export async function readDownModems(
 export async function readUpDevices(
   questdb: QuestdbSql,
   forMinutes: number,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   deviceIds: ReadonlySet<string>,
   nowMs: number,
 ): Promise<DeviceOf[]> {
-  const read = { questdb, organizationIds, forMinutes, nowMs }
+  const read = { questdb, owners, forMinutes, nowMs }
   const devices = await readDevices(read, (deviceId) => deviceIds.has(deviceId))
   return devices.flatMap(({ organizationId, deviceId, lastMs, modems }) => {
     const isUp = isReporting(lastMs, read) && !modems.some((modem) => isDown(modem, lastMs, forMinutes))
@@ -60,7 +61,7 @@ export async function readUpDevices(
  */
 type Modem = { modem: string | null; goodMs: number; lastMs: number; isUplinkOnly: boolean; isDenied: boolean }
 type Device = DeviceOf & { lastMs: number; modems: Modem[] }
-type Read = { questdb: QuestdbSql; organizationIds: readonly string[]; forMinutes: number; nowMs: number }
+type Read = { questdb: QuestdbSql; owners: RowOwners; forMinutes: number; nowMs: number }
 
 const isReporting = (lastMs: number, { forMinutes, nowMs }: Read): boolean =>
   lastMs >= nowMs - Math.max(forMinutes * minuteMs, longestGapMs)
@@ -97,11 +98,11 @@ const connectedStatement = (where: string): string =>
    ) WHERE rat IS NULL OR rat != 'none' OR ts > dateadd('m', ${deniesForMinutes}, radio_ts)`
 
 async function readDevices(from: Read, isWanted: (deviceId: string) => boolean): Promise<Device[]> {
-  const { questdb, organizationIds, forMinutes, nowMs } = from
-  // Ids come from columns of type uuid.
-  const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
-  const times = [timestampParameter(nowMs - dayMs), timestampParameter(nowMs + aheadMs)]
-  const where = `ts >= $1 AND ts < $2 AND org_id IN (${organizations})`
+  const { questdb, owners, forMinutes, nowMs } = from
+  const range = { fromMs: nowMs - dayMs, toMs: nowMs + aheadMs }
+  const times = [timestampParameter(range.fromMs), timestampParameter(range.toMs)]
+  const ofOrganizations = await ofOwners(questdb, owners, ['cellular', 'connection', 'system', 'location'], range)
+  const where = `ts >= $1 AND ts < $2 AND ${ofOrganizations}`
   const read = <Row extends unknown[]>(text: string) =>
     questdb.queryArrays<Row>(text, times, AbortSignal.timeout(maxReadMs))
   const cellular = await read<ModemColumns>(

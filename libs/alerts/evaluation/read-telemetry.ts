@@ -1,3 +1,4 @@
+import { ofOwners, type RowOwners } from '#questdb/server/owned-only'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
 
 /** A limit on a stored value, and for how long it must be exceeded. */
@@ -47,10 +48,10 @@ const sources = {
 export async function readSustained(
   questdb: QuestdbSql,
   limit: Limit,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   nowMs: number,
 ): Promise<Sustained[]> {
-  const { text, values } = aggregates(limit, organizationIds, nowMs)
+  const { text, values } = await aggregates(questdb, limit, owners, nowMs)
   const freshMs = nowMs - Math.max(limit.forMinutes * minuteMs, longestGapMs)
   const rows = await questdb.queryArrays<[string, string, number, number | null]>(
     `SELECT org_id, device_id, beyond_at, value FROM (${text})
@@ -65,11 +66,11 @@ export async function readSustained(
 export async function readWithin(
   questdb: QuestdbSql,
   limit: Limit,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   deviceIds: ReadonlySet<string>,
   nowMs: number,
 ): Promise<DeviceOf[]> {
-  const { text, values } = aggregates(limit, organizationIds, nowMs)
+  const { text, values } = await aggregates(questdb, limit, owners, nowMs)
   const rows = await questdb.queryArrays<[string, string]>(
     `SELECT org_id, device_id FROM (${text}) WHERE within_at = last_at`,
     values,
@@ -82,26 +83,22 @@ export async function readWithin(
  * Per device: the newest sample, the newest one within the limit, and the newest one beyond it that is not younger than the
  * period. Times are $2 to $4.
  */
-function aggregates(
+async function aggregates(
+  questdb: QuestdbSql,
   { kind, threshold, forMinutes }: Limit,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   nowMs: number,
-): { text: string; values: SqlValue[] } {
+): Promise<{ text: string; values: SqlValue[] }> {
   const { table, present, exceeds, value } = sources[kind]
   const startMs = nowMs - forMinutes * minuteMs
   const exceeding = exceeds('$1::double')
-  // Ids come from columns of type uuid.
-  const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
+  const range = { fromMs: startMs - longestGapMs, toMs: nowMs + aheadMs }
+  const ofOrganizations = await ofOwners(questdb, owners, [table], range)
   return {
     text: `SELECT org_id, device_id, max(ts) last_at, last(${value}) value,
         max(CASE WHEN ${exceeding} THEN null ELSE ts END) within_at,
         max(CASE WHEN ${exceeding} AND ts <= $3 THEN ts ELSE null END) beyond_at
-      FROM ${table} WHERE ts >= $2 AND ts < $4 AND ${present} AND org_id IN (${organizations})`,
-    values: [
-      threshold,
-      timestampParameter(startMs - longestGapMs),
-      timestampParameter(startMs),
-      timestampParameter(nowMs + aheadMs),
-    ],
+      FROM ${table} WHERE ts >= $2 AND ts < $4 AND ${present} AND ${ofOrganizations}`,
+    values: [threshold, timestampParameter(range.fromMs), timestampParameter(startMs), timestampParameter(range.toMs)],
   }
 }

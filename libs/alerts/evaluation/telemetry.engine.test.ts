@@ -9,6 +9,7 @@ import { failFor } from '#test/failing-organization'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { questdbConnection } from '#test/questdb'
 import { recordedRounds } from '#test/recorded-rounds'
+import { transferDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'
 import type { AlertSystem } from './changes.ts'
 import { evaluateTelemetry } from './telemetry.ts'
@@ -116,6 +117,23 @@ test('weak_signal opens when all samples of the period are below, and closes wit
     state: 'closed',
     closeReason: 'condition_ended',
   })
+})
+
+test('samples from before a transfer do not count for the new owner', async () => {
+  const [before, fleet] = [await createJobFleet(pool, 2), await createJobFleet(pool, 0)]
+  const [recent = '', earlier = ''] = before.deviceIds
+  await pool.query(
+    `INSERT INTO device_ownership (device_id, organization_id, owned_from)
+     SELECT id, $1, now() - interval '1 day' FROM unnest($2::uuid[]) AS id`,
+    [before.organizationId, before.deviceIds],
+  )
+  await transferDevice(pool, recent, fleet.organizationId, Date.now() - 5 * 60_000)
+  await transferDevice(pool, earlier, fleet.organizationId, Date.now() - 30 * 60_000)
+  for (const deviceId of before.deviceIds)
+    await measureSignal(fleet, deviceId, [40, -115], [20, -115], [11, -115], [1, -118])
+  await newAlertRule(fleet, weak)
+  await evaluate()
+  expect(await alertsOf(fleet)).toMatchObject([{ deviceId: earlier, measured: { rsrpDbm: -118 } }])
 })
 
 test('a device that became silent keeps its state', async () => {

@@ -4,6 +4,8 @@ import { type Limit, readSustained, readWithin } from '#alerts/evaluation/read-t
 import { evaluateInTurns, isSmall } from '#alerts/evaluation/shares'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 import { tryInOrder } from '#core/try-in-order'
+import { latecomers } from '#fleet/devices/ownership'
+import type { RowOwners } from '#questdb/server/owned-only'
 import type { QuestdbSql } from '#questdb/server/sql'
 
 /** A limit, or that a modem is down for a time. */
@@ -90,14 +92,23 @@ const measuredName = {
 
 type Seen = { organizationId: string; deviceId: string; sinceMs: number; value: number | string | null }
 
+/** Longer ago than any sample that is read. */
+const oldestMs = 2 * 86_400_000
+
+const ownersOf = async ({ pool, clock }: AlertSystem, { organizationIds }: RuleSlice): Promise<RowOwners> => ({
+  organizationIds,
+  late: await latecomers(pool, organizationIds, clock() - oldestMs),
+})
+
 /** Reads where the limit was exceeded. Returns the piece that opens the alerts. */
 async function openSustained({ system, copies, limit, slice }: Evaluation): Promise<Piece> {
+  const owners = await ownersOf(system, slice)
   const found = await tryInOrder(
     copies,
     (questdb): Promise<Seen[]> =>
       limit.kind === 'modem_down'
-        ? readDownModems(questdb, limit.forMinutes, slice.organizationIds, system.clock())
-        : readSustained(questdb, limit, slice.organizationIds, system.clock()),
+        ? readDownModems(questdb, limit.forMinutes, owners, system.clock())
+        : readSustained(questdb, limit, owners, system.clock()),
   )
   if (found.length === 0) return nothing
   const condition = {
@@ -131,10 +142,11 @@ async function endWithin({ system, copies, limit, slice }: Evaluation): Promise<
   )
   if (rows.length === 0) return nothing
   const alerted = new Set(rows.map((row) => row.device_id))
+  const owners = await ownersOf(system, slice)
   const within = await tryInOrder(copies, (questdb) =>
     limit.kind === 'modem_down'
-      ? readUpDevices(questdb, limit.forMinutes, slice.organizationIds, alerted, system.clock())
-      : readWithin(questdb, limit, slice.organizationIds, alerted, system.clock()),
+      ? readUpDevices(questdb, limit.forMinutes, owners, alerted, system.clock())
+      : readWithin(questdb, limit, owners, alerted, system.clock()),
   )
   if (within.length === 0) return nothing
   const end = {

@@ -9,12 +9,14 @@ import {
 import { evaluateInTurns, isSmall, slicesOf } from '#alerts/evaluation/shares'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 import { tryInOrder } from '#core/try-in-order'
+import { latecomers } from '#fleet/devices/ownership'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { updateBaselines } from './baselines.ts'
 import { type MomentKind, momentKinds, readMoments } from './read-moments.ts'
 
 /** How long after it was noticed a moment has an alert. */
 const newsHours = 24
+const hourMs = 3_600_000
 
 /**
  * The last moment of each device that is news. When a person has closed an alert, only a moment that is noticed afterwards opens
@@ -82,7 +84,9 @@ async function evaluate(
 ): ReturnType<Piece> {
   const organizationIds = units.map(({ organizationId }) => organizationId)
   const slice = { organizationIds, ruleIds: units.flatMap(({ ruleIds }) => ruleIds) }
-  const observed = await tryInOrder(copies, (questdb) => readMoments(questdb, kind, organizationIds, system.clock()))
+  const late = await latecomers(system.pool, organizationIds, system.clock() - newsHours * hourMs)
+  const owners = { organizationIds, late }
+  const observed = await tryInOrder(copies, (questdb) => readMoments(questdb, kind, owners, system.clock()))
   const condition = momentOf(kind)
   return evaluateSlice(system, 'telemetry', slice, [
     (connection, held) => updateBaselines(connection, system, held, kind, observed).then(() => 0),

@@ -1,3 +1,4 @@
+import { ofOwners, type RowOwners } from '#questdb/server/owned-only'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
 import { newestValue, type ValueSpan } from './newest-value.ts'
 
@@ -26,16 +27,16 @@ const dayMs = 86_400_000
 const aheadMs = 5 * 60_000
 
 /** What the samples of the last 24 hours show of the devices of these organizations. */
-export function readMoments(
+export async function readMoments(
   questdb: QuestdbSql,
   kind: MomentKind,
-  organizationIds: readonly string[],
+  owners: RowOwners,
   nowMs: number,
 ): Promise<Observed[]> {
-  const times = [timestampParameter(nowMs - dayMs), timestampParameter(nowMs + aheadMs)]
-  // Ids come from columns of type uuid.
-  const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
-  const where = `ts >= $1 AND ts < $2 AND org_id IN (${organizations})`
+  const range = { fromMs: nowMs - dayMs, toMs: nowMs + aheadMs }
+  const times = [timestampParameter(range.fromMs), timestampParameter(range.toMs)]
+  const table = kind === 'rebooted' ? 'system' : sources[kind].table
+  const where = `ts >= $1 AND ts < $2 AND ${await ofOwners(questdb, owners, [table], range)}`
   if (kind === 'rebooted') return readStarts(questdb, where, times)
   return readValues(questdb, kind, where, times)
 }

@@ -5,7 +5,8 @@ import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { deviceLists } from '#questdb/server/device-list'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { outsideVoters, type VoteFilter } from '#questdb/votes/coverage-source'
+import type { VoteFilter } from '#questdb/votes/coverage-source'
+import { votersOutside } from '#questdb/votes/organization-votes'
 
 /** The votes that a caller requests and may read. */
 export type VoteRequest = {
@@ -17,6 +18,8 @@ export type VoteRequest = {
 }
 
 const hourMs = 3_600_000
+/** Clocks of devices may be ahead. */
+const dayMs = 24 * hourMs
 
 /** Identifies a request while its group changes. */
 export const keyOf = ({ group, ...request }: VoteRequest): string => JSON.stringify({ groupId: group?.id, ...request })
@@ -36,8 +39,8 @@ export async function voteFilters(
       const { fromMs } = rangeOf(organization, nowMs)
       const range = { fromMs, toMs: past?.toMs }
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
-      const late = await latecomers(pool, organizationId, fromMs)
-      const ownedOnly = late.length > 0 ? await outsideVoters(questdb, organizationId, fromMs, late) : undefined
+      const late = await latecomers(pool, [organizationId], fromMs)
+      const ownedOnly = await votersOutside(questdb, late, { fromMs, toMs: past?.toMs ?? nowMs + dayMs })
       const hasHours = isCountedByHours(range, nowMs)
       const filter = { organizationId, ...range, hasHours, rat, plmn, ownedOnly }
       return deviceLists(deviceIds).map((list) => ({ ...filter, deviceIds: list }))

@@ -1,7 +1,7 @@
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { tryInOrder } from '#core/try-in-order'
 import type { SystemContext } from '#fleet/context'
-import { intervalsSql } from '#fleet/devices/ownership'
+import { intervalsSql, latecomers } from '#fleet/devices/ownership'
 import { type Plan, type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import { type AdvisedSim, adviseSims } from '#fleet-map/sim-advice/advise'
@@ -89,9 +89,10 @@ async function compareOrganization(
   const days = Math.max(1, Math.min(maxDays, historyDays))
   const votes = { organizationId: id, fromMs: toMs - days * hoursPerDay * hourMs, toMs }
   const deviceIds = new Set(devices.map((device) => device.id))
+  const late = await latecomers(system.pool, [id], votes.fromMs)
   const { claim, result } = await whileClaimed(system.pool, { organizationId: id, claim: claimed }, async () => ({
     healths: await tryInOrder(copies, (questdb) => compareRadios(questdb, devices, votes)),
-    advice: await tryInOrder(copies, (questdb) => adviseSims(questdb, deviceIds, votes)),
+    advice: await tryInOrder(copies, (questdb) => adviseSims(questdb, deviceIds, votes, late)),
   }))
   await systemTransaction(system, (connection) => store(connection, { ...votes, toMs: nowMs }, claim, result))
   return { changes: result.healths.length, hasMore: false }

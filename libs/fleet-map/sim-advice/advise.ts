@@ -1,6 +1,7 @@
+import type { OwnedDevice } from '#questdb/server/owned-only'
 import type { QuestdbRows } from '#questdb/server/sql'
 import { createCellIndex } from '#questdb/votes/cell-index'
-import type { OrganizationVotes } from '#questdb/votes/organization-votes'
+import { type OrganizationVotes, votersOutside } from '#questdb/votes/organization-votes'
 import { createRadioIndex } from '#questdb/votes/radio-index'
 import { readMinutes, readOperators, simVoters } from '#questdb/votes/sim-votes'
 import { createSimAdvisor, type SimAdvice } from '#telemetry/sim-advice/sim-advice'
@@ -13,14 +14,17 @@ const dayMs = 86_400_000
 const minuteMs = 60_000
 
 /**
- * Advises on the SIMs of these devices by the votes of the organization. `votes` begins and ends with an hour. Computes for seconds at
+ * Advises on the SIMs of these devices by the votes of the organization. `late`: the devices that came to it by a transfer since then,
+ * whose votes from before do not count. `votes` begins and ends with an hour. Computes for seconds at
  * a time for a large organization.
  */
 export async function adviseSims(
   questdb: QuestdbRows,
   deviceIds: ReadonlySet<string>,
-  votes: OrganizationVotes,
+  organizationVotes: OrganizationVotes,
+  late: readonly OwnedDevice[],
 ): Promise<AdvisedSim[]> {
+  const votes = { ...organizationVotes, ownedOnly: await votersOutside(questdb, late, organizationVotes) }
   const sims = (await simVoters(questdb, votes)).filter(({ deviceId }) => deviceIds.has(deviceId))
   const advisor = createSimAdvisor(sims.length)
   const cells = createCellIndex()

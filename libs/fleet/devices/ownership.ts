@@ -18,21 +18,32 @@ export const isLaterOwnerSql = `EXISTS (
   WHERE earlier.device_id = owned.device_id AND earlier.owned_from < owned.owned_from)`
 
 /** A device and the intervals [fromMs, toMs) in which an organization owned it. */
-type OwnedDevice = { deviceId: string; intervals: readonly { fromMs: number; toMs: number }[] }
+type OwnedDevice = {
+  organizationId: string
+  deviceId: string
+  intervals: readonly { fromMs: number; toMs: number }[]
+}
 
-/** Devices that were transferred to the organization after a time, also those that it no longer has. */
-export async function latecomers(db: Queryable, organizationId: string, sinceMs: number): Promise<OwnedDevice[]> {
-  const { rows } = await db.query<{ device_id: string }>(
-    `SELECT DISTINCT owned.device_id
+/** Devices that were transferred to each of the organizations after a time, also those that it no longer has. */
+export async function latecomers(
+  db: Queryable,
+  organizationIds: readonly string[],
+  sinceMs: number,
+): Promise<OwnedDevice[]> {
+  const { rows } = await db.query<{ organization_id: string; device_id: string }>(
+    `SELECT DISTINCT owned.organization_id, owned.device_id
      FROM (SELECT DISTINCT device_id FROM device_ownership WHERE owned_to IS NOT NULL) transferred
      JOIN device_ownership owned USING (device_id)
-     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND ${isLaterOwnerSql}`,
-    [organizationId, new Date(sinceMs)],
+     WHERE owned.organization_id = ANY ($1::uuid[]) AND owned.owned_from > $2 AND ${isLaterOwnerSql}`,
+    [organizationIds, new Date(sinceMs)],
   )
-  if (rows.length === 0) return []
-  const deviceIds = rows.map(({ device_id }) => device_id)
-  const owned = await ownershipOf(db, organizationId, deviceIds)
-  return [...owned].map(([deviceId, intervals]) => ({ deviceId, intervals }))
+  const late: OwnedDevice[] = []
+  for (const [organizationId, devices] of Map.groupBy(rows, (row) => row.organization_id)) {
+    const deviceIds = devices.map(({ device_id }) => device_id)
+    const owned = await ownershipOf(db, organizationId, deviceIds)
+    for (const [deviceId, intervals] of owned) late.push({ organizationId, deviceId, intervals })
+  }
+  return late
 }
 
 /** The intervals [fromMs, toMs) in which the organization owned each device; none for a deleted device. */

@@ -1,6 +1,7 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/server/device-list'
-import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { inIntervals, type OwnedDevice } from '#questdb/server/owned-only'
+import { type SqlValue, timestampParameter } from '#questdb/server/sql'
 import { finestResolution } from '#telemetry/coverage/ancestor-cell'
 import { type AreaSet, ancestorBits, areaResolution, finestRange, longOfH3 } from './h3-index.ts'
 
@@ -18,12 +19,10 @@ export type VoteFilter = {
   rat?: string | undefined
   plmn?: string | undefined
   /** Excludes votes of these devices from outside the intervals [fromMs, toMs) in which the organization owned them. */
-  ownedOnly?: readonly OwnedVoter[] | undefined
+  ownedOnly?: readonly OwnedDevice[] | undefined
   /** The ends of the window are in different hours, so that devices can be counted by hours: two to three times as fast. */
   hasHours?: boolean | undefined
 }
-
-type OwnedVoter = { deviceId: string; intervals: readonly { fromMs: number; toMs: number }[] }
 
 /** Only these cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
 type CellSet = { resolution: number; h3: readonly string[] }
@@ -179,11 +178,7 @@ const inCells = ({ resolution, h3 }: CellSet): string =>
   h3.length > 0 ? `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})` : 'false'
 
 function deviceConditions({ deviceIds, ownedOnly = [] }: VoteFilter, bind: Bind): string {
-  const time = (ms: number) => bind(timestampParameter(ms))
-  const all = ownedOnly.map(({ deviceId, intervals }) => {
-    const within = intervals.map(({ fromMs, toMs }) => ` OR (voted_at >= ${time(fromMs)} AND voted_at < ${time(toMs)})`)
-    return `(device_id != ${bind(deviceId)}${within.join('')})`
-  })
+  const all = ownedOnly.map((device) => inIntervals(device, 'voted_at'))
   if (deviceIds) all.push(ofDevices(deviceIds, bind))
   return all.join(' AND ')
 }
@@ -192,38 +187,6 @@ function deviceConditions({ deviceIds, ownedOnly = [] }: VoteFilter, bind: Bind)
 function literalId(id: string): string {
   if (!isUuid(id)) throw new TypeError('An id is a UUID.')
   return `'${id}'`
-}
-
-const votersAtOnce = 500
-
-/**
- * Those of the devices that may have voted with samples from outside their intervals, such as samples buffered before a
- * transfer. The other devices need no condition.
- */
-export async function outsideVoters(
-  questdb: QuestdbSql,
-  organizationId: string,
-  fromMs: number,
-  owned: readonly OwnedVoter[],
-): Promise<OwnedVoter[]> {
-  const outside: OwnedVoter[] = []
-  for (let start = 0; start < owned.length; start += votersAtOnce) {
-    const some = owned.slice(start, start + votersAtOnce)
-    const rows = await questdb.queryArrays<[deviceId: string, firstMs: number, lastMs: number]>(
-      `SELECT device_id, min(voted_at), max(voted_at) FROM coverage_vote_1m
-       WHERE org_id = $1 AND ts >= $2 AND device_id IN (${placeholders(some.length, 3)})
-       GROUP BY device_id`,
-      [organizationId, timestampParameter(fromMs - minuteMs), ...some.map(({ deviceId }) => deviceId)],
-    )
-    const votes = new Map(rows.map(([deviceId, firstMs, lastMs]) => [deviceId, { firstMs, lastMs }]))
-    outside.push(
-      ...some.filter(({ deviceId, intervals }) => {
-        const voted = votes.get(deviceId)
-        return voted && !intervals.some(({ fromMs, toMs }) => voted.firstMs >= fromMs && voted.lastMs < toMs)
-      }),
-    )
-  }
-  return outside
 }
 
 /** The ancestor of `h3_10` as SQL. */

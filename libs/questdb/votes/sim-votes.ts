@@ -41,6 +41,7 @@ export async function readOperators(
   use: (cell: number, operators: readonly ServiceVotes[]) => void,
 ): Promise<void> {
   const condition = isOfOrganization(votes)
+  const source = votes.ownedOnly?.length ? '(SELECT *, 1 votes FROM coverage_vote_1m)' : 'coverage_1h'
   for (const range of await cellRanges(questdb, condition, votesAtOnce)) {
     let cell: number | undefined
     let operators: ServiceVotes[] = []
@@ -51,7 +52,7 @@ export async function readOperators(
     await questdb.readRows(
       `SELECT h3_10, votes, no_service, plmn FROM (
          SELECT h3_10, plmn, sum(votes)::int votes, sum(CASE WHEN rat = 'none' THEN votes ELSE 0 END)::int no_service
-         FROM coverage_1h WHERE ${condition.where} AND plmn IS NOT NULL AND ${isInRange(range)}
+         FROM ${source} WHERE ${condition.where} AND plmn IS NOT NULL AND ${isInRange(range)}
          GROUP BY h3_10, plmn
        ) ORDER BY h3_10`,
       condition.values,

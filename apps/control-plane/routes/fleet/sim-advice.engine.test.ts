@@ -5,7 +5,7 @@ import { openQuestdbSql, type QuestdbRows } from '#questdb/server/sql'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
 import { questdbConnection } from '#test/questdb'
-import { deleteDevice, registerDevice } from '#test/registered-device'
+import { deleteDevice, registerDevice, transferDevice } from '#test/registered-device'
 import { refreshCoverage, storeRows } from '#test/telemetry-rows'
 
 let api: TestControlPlane
@@ -104,6 +104,30 @@ describe('GET /fleet/sim-advice', () => {
       [organization.id],
     )
     expect(await found('sinceMinutes=60')).toEqual([])
+  })
+
+  test('200 without the votes of a device from before its transfer', async () => {
+    const [before, organization] = [
+      await api.newOrganization({ plan: 'pro' }),
+      await api.newOrganization({ plan: 'pro' }),
+    ]
+    const { pool } = api.services
+    const [moved, own] = [await registerDevice(pool, before.id), await registerDevice(pool, organization.id)]
+    await transferDevice(pool, moved, organization.id, newestMs(25))
+    const organizationId = organization.id
+    await storeRows(api.questdb, 'cellular', [
+      ...votesIn({ organizationId, deviceId: moved }, here, 10, { plmn: theirs }, newestMs(2)),
+      ...votesIn({ organizationId, deviceId: moved }, there, 30, { plmn: ours, rat: 'none' }, newestMs(30)),
+      ...votesIn({ organizationId, deviceId: own }, there, 20, { plmn: theirs }, newestMs(30)),
+    ])
+    await refreshCoverage(api.questdb)
+    await compared(organization)
+    const { items } = (await list(organization.key)).body
+    const found = items.find((item: { deviceId: string }) => item.deviceId === moved)
+    expect(found).toMatchObject({ plmn: theirs, noServiceMinutesPerDay: 0 })
+    expect([10, 5]).toContain(Math.round(found.minutesPerDay))
+    // Only the votes from before the transfer would tell what the other operator has there.
+    expect(items.find((item: { deviceId: string }) => item.deviceId === own).operators).toEqual([])
   })
 
   test('200 with a line for each modem, by the votes of the other one in the same vehicle', async () => {
