@@ -9,7 +9,6 @@ import { createPartitionWriter, type PartitionWriter, type PartitionWriterParts 
 import { type CleanedCount, createCleaningCounts } from './reports/cleaning-counts.ts'
 import { type DecodeReport, decodeHere } from './reports/decode-report.ts'
 import type { ToldByRows } from './states/device-reports.ts'
-import { createAppliedPositions } from './store/applied-positions.ts'
 import type { Checkpoints } from './store/checkpoints.ts'
 import { createPatientSql } from './store/patient-sql.ts'
 import { createSentRows, type SendReason } from './store/sent-rows.ts'
@@ -94,7 +93,7 @@ export function openPartition(parts: PartitionParts): OpenPartition {
   const { questdb, logger, onStored, onBatch } = parts
   const ending = new AbortController()
   const { counted, onRetry, onDamage, onReplay, onRestored } = createCounts(logger)
-  const [cleaning, sent, applied] = [createCleaningCounts(), createSentRows(), createAppliedPositions()]
+  const [cleaning, sent] = [createCleaningCounts(), createSentRows()]
   let isStopping = false
   let opened: { writer: PartitionWriter; log: PartitionLog } | undefined
 
@@ -123,7 +122,6 @@ export function openPartition(parts: PartitionParts): OpenPartition {
       onStored,
       onBatch(position) {
         counted.batches += 1
-        applied.stored(position)
         onBatch?.(position)
       },
       onReplay,
@@ -150,7 +148,7 @@ export function openPartition(parts: PartitionParts): OpenPartition {
     },
     follow(isRestarted) {
       if (isRestarted) opened?.writer.databaseRestarted()
-      else opened?.writer.keep(applied.before(questdb.watch.appliedMs()))
+      else opened?.writer.keep(questdb.watch.appliedMs())
     },
     confirm: (number) => opened?.writer.confirm(number),
     settledPosition: () => opened?.writer.settledPosition(),

@@ -52,8 +52,11 @@ export type PartitionWriter = {
   stop(): void
   /** Sends everything again that a restarted QuestDB may have lost. */
   databaseRestarted(): void
-  /** Ages the checkpoint while no rows are stored. Call it every few seconds while the database is available. */
-  keep(appliedPosition: LogPosition): void
+  /**
+   * Ages the checkpoint while no rows are stored. Call it every few seconds while the database is available. `appliedMs`: see
+   * `Pipeline`.
+   */
+  keep(appliedMs: number): void
   /** Records that Postgres has the changes of `onStored` up to this number. */
   confirm(number: number): void
   /** Everything before this position is stored. Undefined while it is not known, for example after a restart of QuestDB. */
@@ -132,11 +135,11 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
       // What this pipeline has stored may be lost.
       pipeline = undefined
     },
-    keep(appliedPosition) {
+    keep(appliedMs) {
       // Until the pipeline has caught up with the checkpoint, it may not have found all that was unfinished.
       if (stored) checkpoints.resumeFrom(resumePosition(checkpoints.current().position))
       checkpoints.keep()
-      pipeline?.forget(appliedPosition)
+      pipeline?.forget(appliedMs)
     },
     confirm: news.confirm,
     settledPosition: () => pipeline?.settledPosition(),

@@ -17,6 +17,7 @@ import { createDeviceReports, type DeviceReports } from '#telemetry-writer/state
 import { createDeviceStates } from '#telemetry-writer/states/device-states'
 import { createSilentDevices } from '#telemetry-writer/states/silent-devices'
 import type { StateFile } from '#telemetry-writer/states/state-file'
+import { createAppliedPositions } from '#telemetry-writer/store/applied-positions'
 import { createFlushScheduler } from '#telemetry-writer/store/flush-scheduler'
 import { createRowBatch } from '#telemetry-writer/store/row-batch'
 import type { SentRows } from '#telemetry-writer/store/sent-rows'
@@ -26,8 +27,8 @@ export type Pipeline = {
   /** Reads and stores until `stop` is called. Resolves when everything that was read is stored. */
   run(): Promise<void>
   stop(): void
-  /** Removes sample times from memory whose rows queries return. */
-  forget(appliedPosition: LogPosition): void
+  /** Removes sample times from memory whose rows queries return: those stored before `appliedMs` of `performance.now()`. */
+  forget(appliedMs: number): void
   /** Everything before this position was read and has been stored. */
   settledPosition(): LogPosition
   /** Returns whether rows of a report that was read must still be realigned. */
@@ -106,6 +107,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     return waitingBytes >= behindBytes || (waitingBytes > 0 && performance.now() - caughtUpAtMs >= behindMs)
   }
 
+  const applied = createAppliedPositions()
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const ledger = createSampleLedger(checkpoint)
@@ -133,7 +135,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return (stored) => {
         const counts = addStored(stored)
         settledPosition = Math.max(settledPosition, position)
-        if (position >= checkpoint.position) onStored(position, counts, news, unfinishedPosition)
+        if (position < checkpoint.position) return
+        applied.stored(position)
+        onStored(position, counts, news, unfinishedPosition)
       }
     },
   })
@@ -263,8 +267,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return settledPosition
     },
     hasUnfinished: () => unfinished.oldest() !== undefined,
-    forget(appliedPosition) {
-      const nowMs = performance.now()
+    forget(appliedMs) {
+      const [nowMs, appliedPosition] = [performance.now(), applied.before(appliedMs)]
       if (nowMs - generationStart.atMs < generationMs || appliedPosition < generationStart.position) return
       generation += 1
       generationStart = { atMs: nowMs, position: takenPosition }
