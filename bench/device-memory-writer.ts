@@ -23,7 +23,7 @@ export async function fillWriter(devices: number, reports: number, motion: 'movi
     throw new Error(`The state of ${deviceId} was not loaded.`, { cause: error })
   }
   const states = createDeviceStates({
-    ...{ questdb: emptyDatabase, position: () => 0, onFailure },
+    ...{ questdb: emptyDatabase, position: () => 0, onFailure, activity: { statesRestored: 0 } },
     generation: () => generation,
   })
   const rows = createRowBatch()

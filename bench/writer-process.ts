@@ -3,7 +3,7 @@ import type { LoggedBatch } from '#telemetry-log/log'
 import { createPipeline } from '#telemetry-writer/pipeline'
 import { createCleaningCounts } from '#telemetry-writer/reports/cleaning-counts'
 import { decodeHere } from '#telemetry-writer/reports/decode-report'
-import { createSentRows } from '#telemetry-writer/store/sent-rows'
+import { createActivity } from '#telemetry-writer/store/activity'
 import { reportsOf, type Workload, workloads } from './writer-traffic.ts'
 
 // Runs the pipeline of the writer on a workload of its own, and prints its CPU. The monotonic clock is that of the reports.
@@ -70,7 +70,7 @@ const pipeline = createPipeline({
     },
   },
   cleaning: createCleaningCounts(),
-  sent: createSentRows(),
+  activity: createActivity(),
   checkpoint: { position: 0, counts: { stored: 0, replaced: 0, deadLettered: 0 }, atMs: startMs, history: [] },
   onStored() {},
   onFailure: { report: fail, device: fail },

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { gaugeOf } from '#http/metrics'
 import type { PartitionFigures } from './open-partition.ts'
 import { registerCleaningMetrics } from './reports/cleaning-metrics.ts'
-import { sendReasons } from './store/sent-rows.ts'
+import { sendReasons } from './store/activity.ts'
 
 /** A partition as a scrape sees it. `acceptedSamples`: samples in its log since the log began. */
 export type WrittenFigures = PartitionFigures & { partition: number; acceptedSamples: number }

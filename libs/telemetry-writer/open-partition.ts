@@ -8,10 +8,9 @@ import { createDeadLetterKeeper } from './dead-letters/dead-letter-keeper.ts'
 import { createPartitionWriter, type PartitionWriter, type PartitionWriterParts } from './partition-writer.ts'
 import { type CleanedCount, createCleaningCounts } from './reports/cleaning-counts.ts'
 import { type DecodeReport, decodeHere } from './reports/decode-report.ts'
-import type { ToldByRows } from './states/device-reports.ts'
+import { type Activity, createActivity } from './store/activity.ts'
 import type { Checkpoints } from './store/checkpoints.ts'
 import { createPatientSql } from './store/patient-sql.ts'
-import { createSentRows, type SendReason } from './store/sent-rows.ts'
 import { createRowStore } from './store/store-rows.ts'
 import { createUntilAvailable, type UntilAvailable } from './store/until-available.ts'
 import type { WatchedQuestdb } from './watched-questdb.ts'
@@ -36,7 +35,7 @@ export type PartitionTools = {
   onDamage(damage: { from: LogPosition; to: LogPosition }): void
 }
 
-type PartitionParts = {
+type PartitionParts = Pick<PartitionWriterParts, 'onStored' | 'onBatch' | 'isAwaited'> & {
   /** Where the dead letters go. */
   place: DeadLetterPlace
   questdb: WatchedQuestdb
@@ -46,12 +45,6 @@ type PartitionParts = {
   prepare?: () => Promise<void>
   /** Default: in this thread. */
   decode?: DecodeReport
-  /** Receives changes by stored rows of reports before a position. `confirm` this number when Postgres has them. */
-  onStored: (told: ToldByRows, number: number, position: LogPosition) => void
-  /** See `PipelineParts`. */
-  isAwaited?: ((organizationId: string) => boolean) | undefined
-  /** Called with the position before which all rows are stored now. */
-  onBatch?: (position: LogPosition) => void
   /** Called before rejected rows go to the dead letters. */
   onDeadRows?: (rows: readonly DeadRow[]) => void
   /** Receives a report that cannot be processed. Default: it goes to the dead letters. */
@@ -59,27 +52,15 @@ type PartitionParts = {
 }
 
 /** What a writer has done. Everything before `position` is stored, with these `counts` since the log began. */
-export type PartitionFigures = {
-  position: LogPosition
-  counts: SampleCounts
-  batches: number
-  retries: number
-  damages: number
-  replays: number
-  statesRestored: number
-  cleaned: CleanedCount[]
-  rowsSent: Record<SendReason, number>
-}
+export type PartitionFigures = Activity & { position: LogPosition; counts: SampleCounts; cleaned: CleanedCount[] }
 
-export type OpenPartition = Pick<PartitionWriter, 'confirm'> & {
+export type OpenPartition = Pick<PartitionWriter, 'confirm' | 'settledPosition' | 'hasUnfinished'> & {
   /** Resolves after `stop`. Rejects if the partition fails for a reason that does not pass. */
   running: Promise<void>
   /** Undefined until the log is open. */
   figures(): PartitionFigures | undefined
   /** Ages the checkpoint, and stores again after a restart. Call it every few seconds while the database responds. */
   follow(isRestarted: boolean): void
-  settledPosition(): LogPosition | undefined
-  hasUnfinished(): boolean
   /** Stores what was read, and writes the checkpoint. What is not stored within the limit is stored by the next owner. */
   stop(limitMs?: number): Promise<void>
 }
@@ -92,8 +73,8 @@ const lookEveryMs = 200
 export function openPartition(parts: PartitionParts): OpenPartition {
   const { questdb, logger, onStored, onBatch } = parts
   const ending = new AbortController()
-  const { counted, onRetry, onDamage, onReplay, onRestored } = createCounts(logger)
-  const [cleaning, sent] = [createCleaningCounts(), createSentRows()]
+  const [activity, cleaning] = [createActivity(), createCleaningCounts()]
+  const { onRetry, onDamage, onReplay } = createInterruptions(activity, logger)
   let isStopping = false
   let opened: { writer: PartitionWriter; log: PartitionLog } | undefined
 
@@ -116,16 +97,15 @@ export function openPartition(parts: PartitionParts): OpenPartition {
       ...storing,
       decode: parts.decode ?? decodeHere,
       cleaning,
-      sent,
+      activity,
       serverStartMs: questdb.watch.serverStartMs,
       untilApplied,
       onStored,
       onBatch(position) {
-        counted.batches += 1
+        activity.batches += 1
         onBatch?.(position)
       },
       onReplay,
-      onRestored,
       isAwaited: parts.isAwaited,
     })
     opened = { writer, log }
@@ -144,7 +124,7 @@ export function openPartition(parts: PartitionParts): OpenPartition {
     figures() {
       if (!opened) return undefined
       const { position, counts } = opened.log.checkpoints.current()
-      return { position, counts, ...counted, cleaned: cleaning.list(), rowsSent: sent.list() }
+      return { position, counts, ...activity, cleaned: cleaning.list() }
     },
     follow(isRestarted) {
       if (isRestarted) opened?.writer.databaseRestarted()
@@ -168,24 +148,19 @@ export function openPartition(parts: PartitionParts): OpenPartition {
 }
 
 /** Counts and logs what interrupts a writer. */
-function createCounts(logger: Logger) {
-  const counted = { batches: 0, retries: 0, damages: 0, replays: 0, statesRestored: 0 }
+function createInterruptions(activity: Activity, logger: Logger) {
   return {
-    counted,
     onRetry(detail: string) {
-      counted.retries += 1
+      activity.retries += 1
       logger.warn({ detail }, 'partition_waits')
     },
     onDamage(damage: { from: LogPosition; to: LogPosition }) {
-      counted.damages += 1
+      activity.damages += 1
       logger.error(damage, 'log_damaged')
     },
     onReplay(from: LogPosition) {
-      counted.replays += 1
+      activity.replays += 1
       logger.warn({ from }, 'database_restarted')
-    },
-    onRestored(devices: number) {
-      counted.statesRestored += devices
     },
   }
 }

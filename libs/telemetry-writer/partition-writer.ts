@@ -1,32 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { QuestdbSql } from '#questdb/server/sql'
 import type { StatesReference } from '#telemetry-log/checkpoints/checkpoint'
-import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
-import type { CleaningCounts } from '#telemetry-writer/reports/cleaning-counts'
-import type { DecodeReport } from '#telemetry-writer/reports/decode-report'
-import type { OnFailure } from '#telemetry-writer/reports/failing-reports'
+import type { LogPosition } from '#telemetry-log/log'
 import { createUnconfirmedNews } from '#telemetry-writer/reports/unconfirmed-news'
 import { hasChanges, type ToldByRows } from '#telemetry-writer/states/device-reports'
 import type { StateFile } from '#telemetry-writer/states/state-file'
 import type { Checkpoints } from '#telemetry-writer/store/checkpoints'
-import type { SentRows } from '#telemetry-writer/store/sent-rows'
-import type { RowStore } from '#telemetry-writer/store/store-rows'
-import { createPipeline } from './pipeline.ts'
+import { createPipeline, type Pipeline, type PipelineParts } from './pipeline.ts'
 
-/** Readers of one partition, for one pipeline. See `PipelineParts`. */
-type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
+/** Readers of one partition, for one pipeline. */
+type PartitionReaders = Pick<PipelineParts, 'reader' | 'ahead' | 'earlier'>
 
-export type PartitionWriterParts = {
-  tail: PartitionTail
+/** What all pipelines of a partition share, and what gives each pipeline the rest. */
+export type PartitionWriterParts = Omit<
+  PipelineParts,
+  keyof PartitionReaders | 'checkpoint' | 'stateFile' | 'onStored'
+> & {
   checkpoints: Checkpoints
   /** Opens the readers: `reader` and `ahead` at `from`, `earlier` at `earlierFrom`. */
   openReaders: (from: LogPosition, earlierFrom: LogPosition) => PartitionReaders
-  decode: DecodeReport
-  /** Its statements wait while the database is unavailable. */
-  questdb: QuestdbSql
-  store: RowStore
-  cleaning: CleaningCounts
-  sent: SentRows
   /** Start time of the QuestDB server. */
   serverStartMs: () => number | undefined
   /** Resolves when queries return the rows that were sent before, or after a while. */
@@ -36,16 +27,11 @@ export type PartitionWriterParts = {
   /** Called with the position before which all rows are stored now. */
   onBatch?: (position: LogPosition) => void
   onReplay: (from: LogPosition) => void
-  onFailure: OnFailure
-  /** See `PipelineParts`. */
-  isAwaited?: ((organizationId: string) => boolean) | undefined
-  /** Receives how many states of devices were restored from the database. */
-  onRestored?: (devices: number) => void
   /** Opens a file that keeps the states of devices, so that the next process need not restore them. Without it, none are kept. */
   openStates?: (reference: StatesReference | undefined) => StateFile
 }
 
-export type PartitionWriter = {
+export type PartitionWriter = Pick<Pipeline, 'hasUnfinished'> & {
   /** Reads and stores until `stop`. Rejects if a failure is not temporary, and if the parts' statements are aborted. */
   run(): Promise<void>
   /** Lets `run` store what it has read and end. */
@@ -61,15 +47,13 @@ export type PartitionWriter = {
   confirm(number: number): void
   /** Everything before this position is stored. Undefined while it is not known, for example after a restart of QuestDB. */
   settledPosition(): LogPosition | undefined
-  /** Returns whether rows of a report that was read must still be realigned. `stop` leaves them as they are. */
-  hasUnfinished(): boolean
 }
 
 /** Stores one partition through a pipeline, and again from an earlier position after each restart of QuestDB. */
 export function createPartitionWriter(parts: PartitionWriterParts): PartitionWriter {
   const { checkpoints, openReaders, openStates, onStored, onBatch, onReplay, serverStartMs, untilApplied } = parts
   const news = createUnconfirmedNews()
-  let pipeline: ReturnType<typeof createPipeline> | undefined
+  let pipeline: Pipeline | undefined
   /** Of the last rows that the pipeline stored; undefined before that. */
   let stored: { unfinishedPosition: LogPosition | undefined } | undefined
   let isStopping = false

@@ -17,10 +17,10 @@ import { createDeviceReports, type DeviceReports } from '#telemetry-writer/state
 import { createDeviceStates } from '#telemetry-writer/states/device-states'
 import { createSilentDevices } from '#telemetry-writer/states/silent-devices'
 import type { StateFile } from '#telemetry-writer/states/state-file'
+import type { Activity } from '#telemetry-writer/store/activity'
 import { createAppliedPositions } from '#telemetry-writer/store/applied-positions'
 import { createFlushScheduler } from '#telemetry-writer/store/flush-scheduler'
 import { createRowBatch } from '#telemetry-writer/store/row-batch'
-import type { SentRows } from '#telemetry-writer/store/sent-rows'
 import type { RowStore } from '#telemetry-writer/store/store-rows'
 
 export type Pipeline = {
@@ -31,7 +31,7 @@ export type Pipeline = {
   forget(appliedMs: number): void
   /** Everything before this position was read and has been stored. */
   settledPosition(): LogPosition
-  /** Returns whether rows of a report that was read must still be realigned. */
+  /** Returns whether rows of a report that was read must still be realigned. `stop` leaves them as they are. */
   hasUnfinished(): boolean
 }
 
@@ -47,7 +47,7 @@ export type PipelineParts = {
   questdb: QuestdbSql
   store: RowStore
   cleaning: CleaningCounts
-  sent: SentRows
+  activity: Activity
   /** Samples before this position were counted before the restart. */
   checkpoint: Checkpoint
   /** `unfinishedPosition`: the oldest report before `position` whose realignment is only in memory. */
@@ -60,8 +60,6 @@ export type PipelineParts = {
   onFailure: OnFailure
   /** Whether `onStored` is told the moments of the devices of an organization, see `ReportedMoment`. */
   isAwaited?: ((organizationId: string) => boolean) | undefined
-  /** Receives how many states of devices were restored from the database. */
-  onRestored?: ((devices: number) => void) | undefined
   /** A file that keeps the states of devices for the next process. */
   stateFile?: StateFile | undefined
 }
@@ -91,7 +89,7 @@ const unreadBytes = 64 * 1024
  */
 // Long because the order of the steps and the place in the log are one thing.
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { reader, ahead, decode, tail, questdb, store, cleaning, sent, checkpoint, onStored, onFailure } = parts
+  const { reader, ahead, decode, tail, questdb, store, cleaning, activity, checkpoint, onStored, onFailure } = parts
   let takenPosition = reader.position()
   let settledPosition = takenPosition
   let isTaking = false
@@ -116,7 +114,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     generation: () => generation,
     position: () => reader.position(),
     onFailure: onFailure.device,
-    onRestored: parts.onRestored,
+    activity,
     kept: parts.stateFile && { file: parts.stateFile, before: takenPosition },
   })
   const unfinished = createUnfinishedReports(states.hasWork)
@@ -129,7 +127,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     isBehind,
     devices: states.size,
     onFlush(tables) {
-      for (const { reasons } of tables) sent.add(reasons)
+      for (const { reasons } of tables) for (const reason of reasons) activity.rowsSent[reason] += 1
       const position = takenPosition
       const [news, unfinishedPosition, addStored] = [reports.take(), unfinished.oldest(), ledger.startFlush()]
       return (stored) => {

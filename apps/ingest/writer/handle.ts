@@ -4,7 +4,7 @@ import { readCheckpoint } from '#telemetry-log/checkpoints/checkpoint-file'
 import type { Lease } from '#telemetry-log/lock/lease'
 import type { LogPartition } from '#telemetry-log/segments/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/states/device-reports'
-import { noSentRows } from '#telemetry-writer/store/sent-rows'
+import { createActivity } from '#telemetry-writer/store/activity'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
 
 export type WriterHandle = {
@@ -57,14 +57,9 @@ export function startWriterThread(parts: WriterParts): WriterHandle {
   let progress: WriterProgress = {
     position: kept?.position ?? 0,
     counts: kept?.counts ?? { stored: 0, replaced: 0, deadLettered: 0 },
-    batches: 0,
-    retries: 0,
-    damages: 0,
-    replays: 0,
-    statesRestored: 0,
-    suspendedTables: 0,
+    ...createActivity(),
     cleaned: [],
-    rowsSent: noSentRows,
+    suspendedTables: 0,
   }
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     name: `writer-${partition.place.partition}`,

@@ -16,7 +16,7 @@ import { openSegmentLog } from '#telemetry-log/segments/segment-log'
 import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/segments/shared-tail'
 import { createPipeline } from '#telemetry-writer/pipeline'
-import { createSentRows } from '#telemetry-writer/store/sent-rows'
+import { createActivity } from '#telemetry-writer/store/activity'
 import { createRowStore } from '#telemetry-writer/store/store-rows'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
@@ -52,7 +52,7 @@ test('a report that fails is counted and stored as a dead letter; its device and
   const pipeline = createPipeline({
     ahead: openSegmentReader({ folder, from: 0 }),
     earlier: openSegmentReader({ folder, from: 0 }),
-    sent: createSentRows(),
+    activity: createActivity(),
     decode: decodeHere,
     reader,
     tail,

@@ -30,7 +30,13 @@ test('reports with any fields do not affect the packed states of other devices',
   const onFailure = (_deviceId: string, error: unknown) => {
     throw error
   }
-  const states = createDeviceStates({ questdb: emptyDatabase, generation: () => 0, position: () => 0, onFailure })
+  const states = createDeviceStates({
+    questdb: emptyDatabase,
+    generation: () => 0,
+    position: () => 0,
+    onFailure,
+    activity: { statesRestored: 0 },
+  })
   const rows = createRowBatch()
   const changes = createDeviceReports()
   const reportRows = createReportRows({ rows, reports: changes, cleaning: createCleaningCounts() })

@@ -12,7 +12,7 @@ import { openSegmentLog } from '#telemetry-log/segments/segment-log'
 import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
 import { createSharedTailMemory, openSharedTail, type SharedTail } from '#telemetry-log/segments/shared-tail'
 import { createPipeline } from '#telemetry-writer/pipeline'
-import { createSentRows } from '#telemetry-writer/store/sent-rows'
+import { createActivity } from '#telemetry-writer/store/activity'
 import { createRowStore, type RowStore } from '#telemetry-writer/store/store-rows'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
@@ -75,7 +75,7 @@ function openPipeline({ tail, folder: logFolder = folder, onStore, onStored }: O
     throw error
   }
   const pipeline = createPipeline({
-    ...{ reader, ahead, earlier: ahead, decode: decodeHere, tail, questdb, store, sent: createSentRows() },
+    ...{ reader, ahead, earlier: ahead, decode: decodeHere, tail, questdb, store, activity: createActivity() },
     cleaning: { count: () => {}, list: () => [] },
     checkpoint: { position: 0, counts: noCounts, atMs: 0, history: [] },
     onStored,

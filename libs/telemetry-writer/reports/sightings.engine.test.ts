@@ -32,7 +32,13 @@ test('samples spread over months are looked up with few statements, each at its 
   const row = (tsMs: number) => ({ tsMs, deviceId, organizationId, receivedAtMs: nowMs - hourMs })
   await storeRows(questdb, 'system', [...stored, ...near].map(row))
 
-  const states = createDeviceStates({ questdb, generation: () => 0, position: () => 0, onFailure: () => {} })
+  const states = createDeviceStates({
+    questdb,
+    generation: () => 0,
+    position: () => 0,
+    onFailure: () => {},
+    activity: { statesRestored: 0 },
+  })
   await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
   const batch = {
     ...{ deviceId, organizationId, deviceClass: 'vehicle' as const, receivedAtMs: nowMs, oldestTsMs: 0 },

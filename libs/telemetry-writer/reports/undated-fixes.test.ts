@@ -15,7 +15,13 @@ async function stored(...reports: object[][]) {
   const onFailure = (_deviceId: string, error: unknown) => {
     throw error
   }
-  const states = createDeviceStates({ questdb: emptyDatabase, generation: () => 0, position: () => 0, onFailure })
+  const states = createDeviceStates({
+    questdb: emptyDatabase,
+    generation: () => 0,
+    position: () => 0,
+    onFailure,
+    activity: { statesRestored: 0 },
+  })
   const batch = createRowBatch()
   const [usable, alignments]: [boolean[], unknown[]] = [[], []]
   const rows = {

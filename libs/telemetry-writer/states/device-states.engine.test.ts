@@ -22,7 +22,13 @@ const nowMs = Date.UTC(2026, 10, 20)
 const secondMs = 1_000
 
 async function loadedDevice() {
-  const states = createDeviceStates({ questdb, generation: () => 0, position: () => 0, onFailure: () => {} })
+  const states = createDeviceStates({
+    questdb,
+    generation: () => 0,
+    position: () => 0,
+    onFailure: () => {},
+    activity: { statesRestored: 0 },
+  })
   const deviceId = newId()
   await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
   const origin = { deviceId, organizationId: newId(), receivedAtMs: nowMs }
@@ -187,7 +193,7 @@ test('a device of an earlier process continues without the database, which decid
   const folder = mkdtempSync(join(tmpdir(), 'device-states-'))
   const open = (reference?: StatesReference) =>
     openStateFile({ folder, reference, mayWrite: () => true, onGivenUp: (error) => expect.fail(String(error)) })
-  const before = { position: () => 10, onFailure: () => {} }
+  const before = { position: () => 10, onFailure: () => {}, activity: { statesRestored: 0 } }
   const first = open()
   const earlier = createDeviceStates({ questdb, generation: () => 7, ...before, kept: { file: first, before: 0 } })
   const [deviceId, other, old] = [newId(), newId(), newId()]

@@ -88,8 +88,7 @@ export type DeviceStatesParts = {
   position: () => LogPosition
   /** Receives devices whose tracks could not be recovered. */
   onFailure: (deviceId: string, error: unknown) => void
-  /** Receives how many states were restored from the database. */
-  onRestored?: ((devices: number) => void) | undefined
+  activity: { statesRestored: number }
   /** A file that keeps packed states for the next process. */
   kept?: KeptStates | undefined
 }
@@ -101,7 +100,7 @@ export function createDeviceStates({
   generation,
   position,
   onFailure,
-  onRestored,
+  activity,
   kept,
 }: DeviceStatesParts): DeviceStates {
   /** States that were loaded since the last turn of `packIdle`. Each device is in one of the four maps, or in `packed`. */
@@ -188,7 +187,7 @@ export function createDeviceStates({
     for (const deviceId of deviceIds) (known.has(deviceId) ? silent : heardOf).delete(deviceId)
     await recoverTracks(questdb, heardOf, { receivedBeforeMs, onFailure })
     await beginTracks(questdb, silent, receivedBeforeMs)
-    onRestored?.(devices.length)
+    activity.statesRestored += devices.length
   }
 
   return {

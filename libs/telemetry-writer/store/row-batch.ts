@@ -1,7 +1,7 @@
 import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/rows/ilp'
 import type { RadioRow } from '#telemetry/rows/radio-row'
 import { type TableName, tables } from '#telemetry/rows/tables'
-import type { SendReason } from './sent-rows.ts'
+import type { SendReason } from './activity.ts'
 
 /** How a stored row counts its sample. Rows that are sent again or realigned were counted before. */
 export const fates = { uncounted: 0, stored: 1, replaced: 2 } as const
