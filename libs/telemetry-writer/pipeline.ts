@@ -6,9 +6,8 @@ import { createRealignmentRunner } from '#telemetry-writer/realign/realignment-r
 import { groupsOf } from '#telemetry-writer/recovery/recovery-shares'
 import type { CleaningCounts } from '#telemetry-writer/reports/cleaning-counts'
 import type { DecodeReport } from '#telemetry-writer/reports/decode-report'
-import type { OnFailure } from '#telemetry-writer/reports/failing-reports'
 import { createQuietReports } from '#telemetry-writer/reports/quiet-reports'
-import { createReportProcessor } from '#telemetry-writer/reports/report-processor'
+import { createReportProcessor, type ReportProcessorParts } from '#telemetry-writer/reports/report-processor'
 import { createReportRows, type ReportCounts } from '#telemetry-writer/reports/report-rows'
 import { rowlessIn } from '#telemetry-writer/reports/sample-counts'
 import { createSampleLedger } from '#telemetry-writer/reports/sample-ledger'
@@ -57,7 +56,12 @@ export type PipelineParts = {
     reports: ReturnType<DeviceReports['take']>,
     unfinishedPosition: LogPosition | undefined,
   ) => void
-  onFailure: OnFailure
+  /** Receives reports and devices that fail although the database is available. */
+  onFailure: {
+    report: ReportProcessorParts['onFailure']
+    /** Time ranges of the device could not be realigned, or its track could not be recovered. */
+    device: (deviceId: string, error: unknown) => void
+  }
   /** Whether `onStored` is told the moments of the devices of an organization, see `ReportedMoment`. */
   isAwaited?: ((organizationId: string) => boolean) | undefined
   /** A file that keeps the states of devices for the next process. */

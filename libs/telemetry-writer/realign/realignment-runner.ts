@@ -1,6 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
-import type { OnFailure } from '#telemetry-writer/reports/failing-reports'
 import type { DeviceReports } from '#telemetry-writer/states/device-reports'
 import type { DeviceStates } from '#telemetry-writer/states/device-states'
 import type { FlushScheduler } from '#telemetry-writer/store/flush-scheduler'
@@ -24,7 +23,8 @@ export type RealignmentRunnerParts = {
   /** True when reports wait in the log. */
   isFreshWaiting: () => boolean
   isStopping: () => boolean
-  onFailure: OnFailure['device']
+  /** Called when the realignment of a device has failed repeatedly and is given up. */
+  onFailure: (deviceId: string, error: unknown) => void
 }
 
 /** With fewer devices to realign than this, dwells are also closed, so that late data does not wait for parked devices. */

@@ -1,9 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
 import type { LoggedBatch, LogPosition } from '#telemetry-log/log'
 import type { DeviceStates } from '#telemetry-writer/states/device-states'
 import { type DecodeReport, decodeHere } from './decode-report.ts'
-import { createFailingReports, type OnFailure } from './failing-reports.ts'
 import type { ReportCounts, ReportRows } from './report-rows.ts'
 import { askForStoredTimes, type DecodedReport, type StoredSampleTimes } from './sightings.ts'
 
@@ -28,16 +28,19 @@ export type ReportProcessorParts = {
   flushAll: () => Promise<void>
   /** Called after the rows of a report were added. */
   onAdded: (batch: LoggedBatch) => void
-  onFailure: OnFailure['report']
+  /** The report is not retried: store it as a dead letter and count it. */
+  onFailure: (batch: LoggedBatch, error: unknown) => void | Promise<void>
 }
 
 /** How long to wait until queries return the rows of a device before its state is restored from them. */
 const appliedWithinMs = 10_000
+const attempts = 3
 
 /** Converts reports to rows, and retries failing reports. */
 export function createReportProcessor(parts: ReportProcessorParts): ReportProcessor {
   const { questdb, decode, states, reportRows, isCounted, generation, flushAll, onAdded, onFailure } = parts
-  const failing = createFailingReports()
+  /** Devices whose reports failed. Retries delay all devices, and the next report of such a device probably fails too. */
+  const failing = new LRUCache<string, true>({ max: 10_000, ttl: 60 * 60_000 })
 
   const storedTimesOf = (reports: readonly DecodedReport[]) =>
     askForStoredTimes(
@@ -70,7 +73,7 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
     const { batch } = report
     const { deviceId, deviceClass, sampleCount } = batch
     let error = firstError
-    for (let left = failing.attempts(deviceId, Date.now()) - 1; left >= 0; left--) {
+    for (let left = (failing.has(deviceId) ? 1 : attempts) - 1; left >= 0; left--) {
       // The new state is restored from stored rows, so the rows of earlier reports must be stored.
       await flushAll()
       await waitUntilApplied(questdb, appliedWithinMs)
@@ -80,7 +83,7 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
       if (!('error' in added)) return added
       error = added.error
     }
-    failing.note(deviceId, Date.now())
+    failing.set(deviceId, true)
     await onFailure(batch, error)
     return { stored: 0, replaced: 0, superseded: 0, lost: isCounted(batch) ? sampleCount : 0 }
   }
