@@ -1,18 +1,16 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { gaugeOf } from '#http/metrics'
 import type { PartitionFigures } from './open-partition.ts'
-import { registerCleaningMetrics } from './reports/cleaning-metrics.ts'
 import { sendReasons } from './store/activity.ts'
 
 /** A partition as a scrape sees it. `acceptedSamples`: samples in its log since the log began. */
 export type WrittenFigures = PartitionFigures & { partition: number; acceptedSamples: number }
 
-type Series = [
-  kind: typeof Counter | typeof Gauge,
-  name: string,
-  help: string,
-  read: (figures: WrittenFigures) => number,
-]
+type Kind = typeof Counter | typeof Gauge
+type Series = [kind: Kind, name: string, help: string, read: (figures: WrittenFigures) => number]
+
+/** Values of a partition with their labels. */
+type LabelledValues = (figures: WrittenFigures) => [labels: Record<string, string | number>, value: number][]
 
 /**
  * At every scrape and across restarts, accepted = stored + replaced + dead-lettered + backlog, because all are counted from
@@ -69,30 +67,29 @@ export function registerWriterMetrics(
   const { partitions, suspendedTables, byPartition } = parts
   const labelNames = byPartition ? ['partition'] : []
   const labelsOf = ({ partition }: WrittenFigures) => (byPartition ? { partition } : {})
-  const registers = [registry]
-  for (const [Kind, name, help, read] of series)
+  /** Registers a metric with the values of all partitions, which add up where their labels are the same. */
+  function register(Kind: Kind, name: string, help: string, labelNames: string[], read: LabelledValues): void {
     new Kind({
       name,
       help,
       labelNames,
-      registers,
+      registers: [registry],
       collect() {
         this.reset()
-        for (const figures of partitions()) this.inc(labelsOf(figures), read(figures))
+        for (const figures of partitions()) for (const [labels, value] of read(figures)) this.inc(labels, value)
       },
     })
-  new Counter({
-    name: 'telemetry_rows_sent_total',
-    help: 'Rows sent to QuestDB since the start of the process, by reason.',
-    labelNames: ['reason', ...labelNames],
-    registers,
-    collect() {
-      this.reset()
-      for (const figures of partitions())
-        for (const reason of sendReasons) this.inc({ reason, ...labelsOf(figures) }, figures.rowsSent[reason])
-    },
-  })
-  registerCleaningMetrics(registry, () => partitions().flatMap(({ cleaned }) => cleaned))
+  }
+  for (const [kind, name, help, read] of series)
+    register(kind, name, help, labelNames, (figures) => [[labelsOf(figures), read(figures)]])
+  const rowsHelp = 'Rows sent to QuestDB since the start of the process, by reason.'
+  register(Counter, 'telemetry_rows_sent_total', rowsHelp, ['reason', ...labelNames], (figures) =>
+    sendReasons.map((reason) => [{ reason, ...labelsOf(figures) }, figures.rowsSent[reason]]),
+  )
+  const cleanedHelp = 'Values of fields that were set to null, by kind, field and reason.'
+  register(Counter, 'telemetry_fields_cleaned_total', cleanedHelp, ['kind', 'field', 'reason'], ({ cleaned }) =>
+    cleaned.map(({ count, ...labels }) => [labels, count]),
+  )
   const suspendedHelp = 'Tables whose writes QuestDB accepts but does not apply.'
   gaugeOf(registry, 'telemetry_suspended_tables', suspendedHelp, suspendedTables)
 }
