@@ -1,11 +1,16 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { readStoredRows } from '#questdb/writer/stored-rows'
+import { readStoredRows, type StoredRow } from '#questdb/writer/stored-rows'
 import { type AcceptedSample, decodeBatch } from '#telemetry/report/accept'
 import { sampleSource } from '#telemetry/report/sources'
 import type { DeadReport } from '#telemetry-log/dead-letters/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import type { LoggedSamples } from './logged-samples.ts'
-import { fateOver } from './replay-fate.ts'
+
+/** Decides whether to replay data received at this time over the stored row. */
+export function fateOver(stored: StoredRow, receivedAtMs: number): 'replay' | 'erased' | 'superseded' {
+  if (stored.kind === 'erased') return 'erased'
+  return stored.kind === 'row' && stored.receivedAtMs >= receivedAtMs ? 'superseded' : 'replay'
+}
 
 /**
  * Returns the part of a report to append to the log again: without samples for which a newer or an erased row is stored.

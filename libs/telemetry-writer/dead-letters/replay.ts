@@ -17,8 +17,7 @@ import {
 } from '#telemetry-log/dead-letters/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
-import { fateOver } from './replay-fate.ts'
-import { replayableReport } from './replay-report.ts'
+import { fateOver, replayableReport } from './replay-report.ts'
 import { rowKeyOf } from './row-key.ts'
 
 /** The result of a letter. The first four are removed from the folder. `deleted` is removed on request. */
