@@ -18,7 +18,6 @@ export type RealignTurn = {
   flush: () => Promise<void>
   /** Returns true when the writer must continue with other work. */
   isOver: () => boolean
-  nowMs: () => number
   /** Called when the realignment of a device has failed repeatedly and is given up. */
   onFailure: (deviceId: string, error: unknown) => void
 }
@@ -28,25 +27,10 @@ const deviceMs = 100
 const maxFailures = 3
 
 /**
- * Realigns the dirty ranges of devices in round-robin order until all are done or the turn is over. The next turn
- * continues unfinished work where it stopped. Returns the last device it worked on, and whether work is left.
+ * Realigns the dirty ranges of a device until they are done, its part of the turn has passed, or the turn is over. The next
+ * call continues where this one stopped. Returns whether nothing is left, because it is done or was given up.
  */
-export async function takeRealignTurn(
-  dirty: readonly [string, DeviceState][],
-  turn: RealignTurn,
-): Promise<{ lastDeviceId: string | undefined; isLeftOver: boolean }> {
-  let lastDeviceId: string | undefined
-  const waiting = [...dirty]
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const [deviceId, state] = next
-    if (!(await workOn(deviceId, state, turn))) waiting.push(next)
-    lastDeviceId = deviceId
-    if (turn.isOver()) break
-  }
-  return { lastDeviceId, isLeftOver: waiting.length > 0 }
-}
-
-async function workOn(deviceId: string, { track }: DeviceState, turn: RealignTurn): Promise<boolean> {
+export async function workOn(deviceId: string, { track }: DeviceState, turn: RealignTurn): Promise<boolean> {
   const limitMs = performance.now() + deviceMs
   const slices = continueRealignment(track, () =>
     realignDevice({ store: openTrackStore(turn.questdb, deviceId), deviceId, track }),
@@ -78,5 +62,5 @@ async function nextSlice(slices: Slices<void>, turn: RealignTurn): Promise<'slic
 }
 
 function fail(deviceId: string, track: DeviceTrack, turn: RealignTurn, error: unknown): void {
-  if (failRealignment(track, maxFailures, turn.nowMs())) turn.onFailure(deviceId, error)
+  if (failRealignment(track, maxFailures, Date.now())) turn.onFailure(deviceId, error)
 }
