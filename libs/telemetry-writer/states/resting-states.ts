@@ -21,7 +21,7 @@ export type RestingStates = {
   due(nowMs: number): Generator<string>
   /** Removes states that were not used since this time. */
   evict(usedSinceMs: number): void
-  /** Continues to write a new file if the present one is mostly outdated. Call it regularly. */
+  /** Calls `tidy` of the file. */
   tidyFile(monotonicMs: number): void
 }
 
@@ -42,12 +42,6 @@ const columnsOf = (rows: number): Columns => ({
   settleDueMs: new Float64Array(rows),
 })
 
-/** A new file is written when the present one has this much more than twice the states, or has outdated states for an hour. */
-const outdatedBytes = 64 * 1024 ** 2
-const longestOutdatedMs = 60 * 60_000
-/** States that are written to a new file at once, in about 5 ms, and how often. More would delay the syncs of the log. */
-const rewriteBatch = 2_000
-const rewriteEveryMs = 200
 /** Objects of states that were packed, for the next ones: more than a group of reports needs, without those that grew large. */
 const mostSpare = 512
 /** 96 KiB. */
@@ -78,8 +72,6 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
   let size = 0
   let packedBytes = 0
   let dueRow = 0
-  let rewriteRow = 0
-  let rewroteAtMs = Number.NEGATIVE_INFINITY
 
   function grow(): void {
     const larger = columnsOf(2 * columns.record.length)
@@ -124,11 +116,14 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
     if (clear(row)) kept?.file.add({ kind: 'remove', deviceId })
   }
 
-  function keptState(row: number): KeptState | undefined {
-    const [deviceId, record] = [deviceIds[row], columns.record[row] ?? noRecord]
-    if (deviceId === undefined || record === noRecord) return undefined
-    const [position = 0, usedAtMs = 0] = [columns.position[row], columns.usedAtMs[row]]
-    return { deviceId, position, usedAtMs, settleDueMs: columns.settleDueMs[row] ?? 0, packed: store.read(record) }
+  function* present(): Generator<StateChange> {
+    for (let row = 0; row < deviceIds.length; row++) {
+      const [deviceId, record] = [deviceIds[row], columns.record[row] ?? noRecord]
+      if (deviceId === undefined || record === noRecord) continue
+      const [position = 0, usedAtMs = 0] = [columns.position[row], columns.usedAtMs[row]]
+      const settleDueMs = columns.settleDueMs[row] ?? 0
+      yield { kind: 'put', state: { deviceId, position, usedAtMs, settleDueMs, packed: store.read(record) } }
+    }
   }
 
   /** Reads the file. */
@@ -196,24 +191,7 @@ export function createRestingStates(kept?: KeptStates): RestingStates {
       }
     },
     tidyFile(monotonicMs) {
-      if (!kept) return
-      const { file } = kept
-      if (!file.isRewriting()) {
-        if (!file.mayRewrite()) return
-        const presentBytes = packedBytes + size * factBytes
-        const isOld = monotonicMs - file.begunAtMs() > longestOutdatedMs && file.bytes() > presentBytes
-        if (!isOld && file.bytes() < 2 * presentBytes + outdatedBytes) return
-        file.beginRewrite()
-        rewriteRow = 0
-      }
-      if (monotonicMs - rewroteAtMs < rewriteEveryMs) return
-      rewroteAtMs = monotonicMs
-      const end = Math.min(rewriteRow + rewriteBatch, deviceIds.length)
-      for (; rewriteRow < end; rewriteRow++) {
-        const state = keptState(rewriteRow)
-        if (state) file.rewrite({ kind: 'put', state })
-      }
-      if (rewriteRow >= deviceIds.length) file.finishRewrite()
+      kept?.file.tidy(monotonicMs, packedBytes + size * factBytes, present)
     },
   }
 }

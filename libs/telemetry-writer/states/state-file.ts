@@ -20,17 +20,11 @@ export type StateFile = {
    */
   load(visit: (change: StateChange) => void): boolean
   add(change: StateChange): void
-  /** False while the checkpoint may refer to an earlier file, and if no states are kept. */
-  mayRewrite(): boolean
-  /** Begins a new file without outdated changes. `rewrite` each present state, then `finishRewrite`. */
-  beginRewrite(): void
-  rewrite(change: StateChange): void
-  finishRewrite(): void
-  isRewriting(): boolean
-  /** Length of the file, with changes that are not written yet. */
-  bytes(): number
-  /** Time of `performance.now()` when the file was begun. */
-  begunAtMs(): number
+  /**
+   * Continues to write a new file without outdated changes if the present one is mostly outdated. Call it regularly. `presentBytes`:
+   * what the present states take. `present` returns them; it is read in parts, and later changes are also added by `add`.
+   */
+  tidy(monotonicMs: number, presentBytes: number, present: () => Iterator<StateChange>): void
   /** Writes all changes. Returns what the next checkpoint must say; undefined if no states are kept. */
   flush(): StatesReference | undefined
   /** The checkpoint that refers to this is durable, so files from before can be deleted. */
@@ -54,16 +48,25 @@ const largestBlockBytes = 1024 ** 2
 /** States are not kept on a disk with less room than this, so that the log has it. */
 const leastFreeBytes = 4 * reservedDiskBytes
 const checkRoomEveryMs = 1_000
+/** A new file is written when the present one has this much more than twice the states, or has outdated states for an hour. */
+const outdatedBytes = 64 * 1024 ** 2
+const longestOutdatedMs = 60 * 60_000
+/** States that are written to a new file at once, in about 5 ms, and how often. More would delay the syncs of the log. */
+const rewriteBatch = 2_000
+const rewriteEveryMs = 200
 
 /** Opens the file of a reference, or begins one. Deletes all other files of states in the folder. */
 // Long because each part reads and changes the same open files and their positions.
 export function openStateFile({ folder, reference, mayWrite, onGivenUp }: StateFileOptions): StateFile {
   const opened = new Set<OpenFile>()
   let current: OpenFile | undefined
+  /** The new file, and the states that it does not have yet. */
   let next: OpenFile | undefined
+  let unwritten: Iterator<StateChange> = [].values()
   let former: OpenFile | undefined
   let hasGivenUp = false
   let checkedAtMs = Number.NEGATIVE_INFINITY
+  let rewroteAtMs = Number.NEGATIVE_INFINITY
 
   const pathOf = (name: string): string => join(folder, name)
   function open(name: string, flags: string): OpenFile {
@@ -149,27 +152,31 @@ export function openStateFile({ folder, reference, mayWrite, onGivenUp }: StateF
         addTo(next, change)
       })
     },
-    beginRewrite() {
+    tidy(monotonicMs, presentBytes, present) {
       attempt(() => {
-        next = begin()
+        // A checkpoint may still refer to the former file.
+        if (!current || former) return
+        if (!next) {
+          if (!isOutdated(current, monotonicMs, presentBytes)) return
+          next = begin()
+          unwritten = present()
+        }
+        if (monotonicMs - rewroteAtMs < rewriteEveryMs) return
+        rewroteAtMs = monotonicMs
+        for (let left = rewriteBatch; left > 0; left--) {
+          const state = unwritten.next()
+          if (!state.done) {
+            addTo(next, state.value)
+            continue
+          }
+          write(next)
+          former = current
+          current = next
+          next = undefined
+          return
+        }
       })
     },
-    rewrite(change) {
-      attempt(() => addTo(next, change))
-    },
-    finishRewrite() {
-      attempt(() => {
-        if (!next || !current) return
-        write(next)
-        former = current
-        current = next
-        next = undefined
-      })
-    },
-    mayRewrite: () => current !== undefined && next === undefined && former === undefined,
-    isRewriting: () => next !== undefined,
-    bytes: () => (current ? current.bytes + current.pending.bytes() : 0),
-    begunAtMs: () => current?.begunAtMs ?? Number.POSITIVE_INFINITY,
     flush() {
       if (!mayWrite()) return undefined
       attempt(() => {
@@ -191,4 +198,10 @@ export function openStateFile({ folder, reference, mayWrite, onGivenUp }: StateF
       hasGivenUp = true
     },
   }
+}
+
+function isOutdated(file: OpenFile, monotonicMs: number, presentBytes: number): boolean {
+  const bytes = file.bytes + file.pending.bytes()
+  if (bytes >= 2 * presentBytes + outdatedBytes) return true
+  return monotonicMs - file.begunAtMs > longestOutdatedMs && bytes > presentBytes
 }
