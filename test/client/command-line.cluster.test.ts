@@ -119,6 +119,70 @@ test('variables are set, previewed and removed; a dry run names those that are m
   expect(stdout).not.toContain('correct horse')
 })
 
+describe('a device is named by its serial or name', () => {
+  test('in the organization of --org, and by its id only if it is there', async () => {
+    const script = `
+      export ROUTERFLEET_PROFILES=named.json
+      one=$(routerfleet orgs create 'Named one' --plan pro)
+      two=$(routerfleet orgs create 'Named two' --plan pro)
+      own=$(routerfleet devices create --org "$one" --serial SN777 --name Tram --model RX)
+      other=$(routerfleet devices create --org "$two" --serial SN777 --name Tram --model RX)
+      only=$(routerfleet devices create --org "$two" --serial SN778 --name Ferry --model RX)
+      routerfleet jobs create reboot --org "$one" --device SN777 > /dev/null
+      routerfleet jobs create reboot --org "$one" --device "$own" > /dev/null
+      for device in SN778 Ferry "$other"; do
+        routerfleet jobs create reboot --org "$one" --device "$device" || echo "exit code $?"
+      done
+      routerfleet devices get SN777 || echo "exit code $?"
+      routerfleet devices get "$other" --org "\${two^^}" | grep ^serial
+      echo $own $own = $(routerfleet --json jobs list --org "$one" | grep -o '"deviceId": *"[^"]*"' | cut -d '"' -f 4)
+      routerfleet --json jobs list --org "$two"
+      routerfleet login --profile two --org "$two" <<< "$ROUTERFLEET_KEY" > /dev/null
+      echo $other = $(routerfleet --profile two --json devices get SN777 | grep '"id"' | head -1 | cut -d '"' -f 4)
+      routerfleet --profile two devices get Bus || echo "exit code $?"`
+    const { code, stdout, stderr } = await shell(script, asAdmin())
+    expect([code, stderr.replaceAll(/[0-9a-f-]{36}/g, 'ID')]).toEqual([
+      0,
+      `There is no device with the id, serial or name "SN778".
+There is no device with the id, serial or name "Ferry".
+The device ID is not in the organization ID.
+More than one device is named "SN777". Use an id.
+There is no device with the id, serial or name "Bus".
+Only the organization of the profile was searched. Add \`--org ID\` for another one.
+`,
+    ])
+    const [sameJobs = '', jobsOfTwo, sameProfile = ''] = stdout.split('\n').slice(5)
+    expect(stdout.split('\n').slice(0, 5)).toEqual([
+      ...Array(3).fill('exit code 4'),
+      'exit code 5',
+      expect.stringMatching(/^serial +SN777$/),
+    ])
+    for (const text of [sameJobs, sameProfile])
+      expect(text).toBe([text.split(' = ')[0], text.split(' = ')[0]].join(' = '))
+    expect(jobsOfTwo).toBe('[]')
+  })
+
+  test('also if the name is part of more names than a page has', async () => {
+    const numbers = Array.from({ length: 250 }, (_, index) => index + 1)
+    // A later device is on an earlier page.
+    const rows = [...numbers.map((number) => `Q-${number},Bus ${number}`), `Q-251,${'Long '.repeat(39)}Bus`]
+    await writeFile(
+      join(client.folder, 'many.csv'),
+      ['serial,name,model', ...rows.map((row) => `${row},RX`)].join('\n'),
+    )
+    const script = `
+      org=$(routerfleet orgs create 'Named often' --plan enterprise)
+      routerfleet devices import many.csv --org "$org"
+      routerfleet devices get 'Bus 1' --org "$org" | grep ^serial
+      routerfleet devices get '${'Long '.repeat(39)}Bus' --org "$org" | grep ^serial
+      routerfleet devices create --org "$org" --serial Twice --name 'Bus 1' --model RX > /dev/null
+      routerfleet devices get 'Bus 1' --org "$org"`
+    const { code, stdout, stderr } = await shell(script, asAdmin())
+    expect([code, stderr]).toEqual([5, 'More than one device is named "Bus 1". Use an id.\n'])
+    expect(stdout).toMatch(/^Created 251 devices\.\nserial +Q-1\nserial +Q-251\n$/)
+  })
+})
+
 describe('an import', () => {
   test('prints tokens, and what failed with the row', async () => {
     const { stdout: org } = await shell('routerfleet orgs create Imports --plan pro', asAdmin())
@@ -130,16 +194,17 @@ describe('an import', () => {
     expect(outcome.stderr).toMatch(/1 rows failed:[\s\S]*3 +serial_taken/)
     const exported = await shell(`routerfleet devices export --org ${org.trim()}`, asAdmin())
     expect(exported.stdout).toMatch(/^id?.*serial[\s\S]*I-1/)
-    const files = `routerfleet telemetry export I-1 --kind cellular | head -1
+    const files = `export ROUTERFLEET_PROFILES=none.json
+      routerfleet telemetry export I-1 --kind cellular | head -1
       routerfleet telemetry export I-1 --format parquet | tail -c 4; echo
       routerfleet fleet export dwells | head -1
       routerfleet fleet export coverage --format parquet | head -c 4`
     const { stdout } = await shell(files, asAdmin())
     expect(stdout).toMatch(/^ts,kind,.*\r\nPAR1\ndwellId,deviceId,.*\r\nPAR1$/)
-    expect(await shell('routerfleet telemetry trips I-1', asAdmin())).toMatchObject({
+    expect(await shell(`routerfleet telemetry trips I-1 --org ${org.trim()}`, asAdmin())).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('The router made no trip.') },
     })
-    expect(await shell('routerfleet telemetry outages I-1', asAdmin())).toMatchObject({
+    expect(await shell(`routerfleet telemetry outages I-1 --org ${org.trim()}`, asAdmin())).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('The router had service all the time.') },
     })
   })

@@ -133,6 +133,23 @@ describe('over stdio', () => {
     await client.close()
   })
 
+  test('finds a device whose name is part of more names than a page has', async () => {
+    const { org, key } = await newFleet('S-5')
+    const rows = Array.from({ length: 250 }, (_, index) => `M-${index + 1},Tram ${index + 1},RX`)
+    await fetch(`${service.url}/devices/import?orgId=${org}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
+      body: ['serial,name,model', ...rows].join('\n'),
+    })
+    const { client, use } = await overStdio(key)
+    expect((await use('device_signal', { device: 'Tram 1' })).value).toMatchObject({ device: { serial: 'M-1' } })
+    await call('POST', '/devices', { organizationId: org, serial: 'M-0', name: 'Tram 1', model: 'RX' })
+    expect(await use('device_signal', { device: 'Tram 1' })).toMatchObject({
+      ...{ isError: true, text: 'More than one device is named "Tram 1". Use an id.' },
+    })
+    await client.close()
+  })
+
   test('returns lists page by page with the number of all, and errors as sentences', async () => {
     const { org, key } = await newFleet('S-4')
     for (const serial of ['S-41', 'S-42'])

@@ -12,6 +12,10 @@ export type Session = {
   baseUrl: string
   key: string
   isJson: boolean
+  /** The organization of `--org`. */
+  askedOrganizationId: string | undefined
+  /** The organization of `--org` or of the profile. */
+  chosenOrganizationId: string | undefined
   /** The organization of `--org` or of the profile. Throws if there is neither and the key can read several. */
   organizationId(): Promise<string>
   /** Prints `value` as JSON with `--json`, otherwise the text. */
@@ -26,12 +30,15 @@ export function openSession(command: Command, callerKey?: string): Session {
   const options = { ...command.optsWithGlobals<GlobalOptions>(), ...(callerKey !== undefined && { key: callerKey }) }
   const { url, key, organizationId } = credentials(options)
   const client = createClient({ baseUrl: url, key })
+  const chosenOrganizationId = options.org ?? organizationId
   return {
     client,
     baseUrl: url,
     key,
     isJson: options.json === true,
-    organizationId: async () => options.org ?? organizationId ?? (await onlyOrganization(client)),
+    askedOrganizationId: options.org,
+    chosenOrganizationId,
+    organizationId: async () => chosenOrganizationId ?? (await onlyOrganization(client)),
     print: (value, text) => print(options.json ? JSON.stringify(value, null, 2) : text()),
   }
 }
