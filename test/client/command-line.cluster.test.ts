@@ -101,6 +101,9 @@ test('variables are set, previewed and removed; a dry run names those that are m
     group=$(rf groups create Buses)
     rf groups add "$group" V-1
     rf variables set ssid depot
+    rf variables set iccid 89310410106543789301
+    rf variables set vlan 7
+    rf variables list | grep -E '^(iccid|vlan)'
     printf 'correct horse' | rf variables set wifi_psk - --device V-1
     rf variables set ssid '"bus"' --group "$group"
     rf variables priority "$group" 5
@@ -113,6 +116,7 @@ test('variables are set, previewed and removed; a dry run names those that are m
   expect([code, stderr]).toEqual([0, 'There is no variable wifi_psk.\n'])
   expect(stdout).toMatch(/^notes +Key 14$/m)
   expect(stdout).toMatch(/1 skipped \(missing_variable\)[\s\S]*ssid +1 +\S+\nwifi_psk +1 /)
+  expect(stdout).toMatch(/^vlan +7\niccid +"89310410106543789301"$/m)
   expect(stdout).toMatch(/wifi_psk +\{"\$secret":\{"set":true/)
   expect(stdout).toMatch(/"ssid": "bus"[\s\S]*ssid +"bus" +group Buses \(priority 5\)\nwifi_psk +\S+ +device/)
   expect(stdout).toMatch(/exit code 4\n$/)
@@ -233,7 +237,8 @@ describe('an error is a sentence with an exit code', () => {
     [2, 'devices create --serial X', /required option '--name <name>' not specified/],
     [2, 'jobs create reboot --device X --latest 2099-01-01T00:00:00Z', /need --wait-for\.$/m],
     [2, 'jobs create reboot --device X --wait-for night', /Allowed choices are good-signal, dwell/],
-    [2, 'configs create Wifi --settings "{"', /^The data is not JSON/],
+    [2, `configs create Wifi --org ${unknown} --settings "{"`, /^The data is not JSON/],
+    [2, 'api POST /orgs --data "{"', /^The data is not JSON/],
     [2, 'forecast - <<< "<kml/>"', /^The file is KML, not GPX\..*GPSBabel\.$/m],
     [2, 'forecast missing.gpx', /^Cannot read missing\.gpx: it does not exist\.$/m],
     [3, '--key flk_wrong orgs list', /^The API key or token is|^[A-Z].*\.$/m],

@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { decodeFile, decodeUnicode } from '../file-encoding.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
+import { jsonValue } from './json-value.ts'
 
 /** The text of a file in UTF-8 or UTF-16; `-` is the standard input. */
 export async function readInput(path: string): Promise<string> {
@@ -38,15 +39,12 @@ export async function readBytes(path: string): Promise<Buffer> {
 }
 
 /** A JSON object from an option: the text itself, `@file`, or `-` for the standard input. */
-export async function readJson(argument: string): Promise<Record<string, unknown>> {
-  const isFile = argument === '-' || argument.startsWith('@')
-  const json = isFile ? await readInput(argument.replace(/^@/, '')) : argument
-  try {
-    return JSON.parse(json) as Record<string, unknown>
-  } catch (error) {
-    throw new CommandError(`The data is not JSON: ${(error as Error).message}.`, exitCodes.usage)
-  }
-}
+export const readJson = async (argument: string): Promise<Record<string, unknown>> =>
+  jsonValue(await readArgument(argument)) as Record<string, unknown>
+
+/** The text of an option: the text itself, `@file`, or `-` for the standard input. */
+export const readArgument = async (argument: string): Promise<string> =>
+  argument === '-' || argument.startsWith('@') ? readInput(argument.replace(/^@/, '')) : argument
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })

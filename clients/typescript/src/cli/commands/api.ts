@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { problemOf } from '../../problem.ts'
 import { retryingFetch } from '../../retrying-fetch.ts'
-import { readJson } from '../input.ts'
+import { readArgument } from '../input.ts'
+import { requireJson } from '../json-value.ts'
 import { openSession } from '../session.ts'
 
 /** `api`: any route, for what has no command. */
@@ -17,7 +18,9 @@ async function sendRequest(method: string, path: string, { data }: { data?: stri
   const { baseUrl, key } = openSession(command)
   const headers = { Authorization: `Bearer ${key}`, ...(data !== undefined && { 'Content-Type': 'application/json' }) }
   const address = `${baseUrl.replace(/\/$/, '')}/${path.replace(/^\//, '')}`
-  const body = data === undefined ? {} : { body: JSON.stringify(await readJson(data)) }
+  const body = data === undefined ? {} : { body: await readArgument(data) }
+  // The text is sent as it is: parsing would change long numbers.
+  if (body.body !== undefined) requireJson(body.body)
   const response = await retryingFetch(fetch)(new Request(address, { method: method.toUpperCase(), headers, ...body }))
   if (!response.ok) throw await problemOf(response)
   const text = await response.text()

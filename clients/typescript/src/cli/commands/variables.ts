@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import { findDeviceId } from '../find-device.ts'
-import { readInput } from '../input.ts'
+import { readArgument } from '../input.ts'
+import { typedValue } from '../json-value.ts'
 import { openSession, type Session } from '../session.ts'
 import { table } from '../table.ts'
 
@@ -18,7 +19,9 @@ export function addVariableCommands(program: Command): void {
       .option('--device <device>', 'those of this device')
   forOwner(variables.command('list')).description('List variables. Secrets are redacted.').action(listVariables)
   forOwner(variables.command('set <name> <value>'))
-    .description('Set a variable. The value is JSON or a text: itself, @file, or - for the standard input.')
+    .description(
+      'Set a variable. The value is JSON or a text: itself, @file, or - for the standard input. A number that would not keep its digits, such as an ICCID or 1.10, is set as a text.',
+    )
     .option('--secret', 'never show the value again')
     .action(setVariable)
   forOwner(variables.command('remove <name>')).description('Remove a variable.').action(removeVariable)
@@ -60,15 +63,10 @@ async function setPriority(group: string, number: string, _options: object, comm
   await changeSet(session, { group }, ({ variables }) => ({ variables, priority: Number(number) }))
 }
 
-/** JSON if the text is JSON, else the text without the newline at its end. */
+/** Without the newline at the end of a file. */
 async function readValue(argument: string): Promise<unknown> {
-  const isFile = argument === '-' || argument.startsWith('@')
-  const text = isFile ? (await readInput(argument.replace(/^@/, ''))).replace(/\r?\n$/, '') : argument
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const text = await readArgument(argument)
+  return typedValue(text === argument ? text : text.replace(/\r?\n$/, ''))
 }
 
 /** The route of a set. All three take the same body. */
