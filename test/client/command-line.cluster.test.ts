@@ -187,6 +187,26 @@ Only the organization of the profile was searched. Add \`--org ID\` for another 
   })
 })
 
+test('the samples of all modems and interfaces are printed, also those of the same moment', async () => {
+  const { stdout: org } = await shell('routerfleet orgs create Modems --plan pro', asAdmin())
+  const ts = new Date().toISOString()
+  const samples = ['wwan0', 'wwan1'].flatMap((modem) => [
+    { kind: 'cellular', ts, modem, rat: 'lte', rsrpDbm: -97 },
+    ...['wan', 'vpn'].map((name) => ({ kind: 'connection', ts, modem, interface: name, state: 'connected' })),
+  ])
+  const { stderr } = await shell(
+    `routerfleet devices create --serial T-1 --name Tram --model RX --org ${org.trim()} > /dev/null
+    token=$(routerfleet devices token T-1 --org ${org.trim()})
+    ROUTERFLEET_KEY=$token routerfleet api POST /telemetry --data '${JSON.stringify({ samples })}' > /dev/null`,
+    asAdmin(),
+  )
+  expect(stderr).toBe('')
+  await until('all samples are printed', async () => {
+    const { stdout } = await shell(`routerfleet telemetry tail T-1 --once --org ${org.trim()}`, asAdmin())
+    return stdout.match(/(cellular|connection) .*modem=wwan[01]/g)?.length === samples.length
+  })
+})
+
 describe('an import', () => {
   test('prints tokens, and what failed with the row', async () => {
     const { stdout: org } = await shell('routerfleet orgs create Imports --plan pro', asAdmin())

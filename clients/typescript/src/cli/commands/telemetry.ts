@@ -148,23 +148,27 @@ const pollMs = 2_000
 async function tail(reference: string, options: TailOptions, command: Command): Promise<void> {
   const session = openSession(command)
   const deviceId = await findDeviceId(session, reference)
-  const seen = new Set<string>()
+  const seen = new Map<string, Item['ts']>()
   let fromMs = Date.now() - Number(options.since) * 60_000
   for (;;) {
     const items = await readSince(session, deviceId, fromMs, options.kind)
     for (const item of items) {
-      const key = `${item.ts} ${item.kind}`
+      const key = keyOf(item)
       if (seen.has(key)) continue
-      seen.add(key)
+      seen.set(key, item.ts)
       print(session.isJson ? JSON.stringify(item) : `${item.ts}  ${item.kind.padEnd(10)}  ${valuesOf(item)}`)
     }
     if (options.once) return
     // Late samples of the last minute are printed too. Older keys are not needed any more.
     fromMs = Math.max(fromMs, Date.now() - 60_000)
-    for (const key of seen) if (Date.parse(key.split(' ')[0] ?? '') < fromMs) seen.delete(key)
+    for (const [key, ts] of seen) if (Date.parse(ts) < fromMs) seen.delete(key)
     await pause(pollMs)
   }
 }
+
+/** What makes two samples of a device one. Each modem and interface has samples of its own. */
+const keyOf = (item: Item): string =>
+  JSON.stringify([item.ts, item.kind, 'modem' in item && item.modem, 'interface' in item && item.interface])
 
 /** The samples from a time on, oldest first. */
 async function readSince(
