@@ -19,12 +19,13 @@ describe('firmware of the OpenWrt agent', () => {
   let router: OpenwrtRouter
   let asked: string[] = []
   let statuses: Status[] = []
+  let refusal: number | undefined
 
   beforeAll(async () => {
     server = createServer(testTls, async (request, response) => {
       if (request.method === 'POST') {
         statuses.push(JSON.parse(await new Response(request as never).text()))
-        return response.end('{}')
+        return response.writeHead(refusal ?? 200).end('{}')
       }
       asked.push(request.url ?? '')
       // No length is announced. `/endless` ends when the router does not read it any more.
@@ -41,6 +42,7 @@ describe('firmware of the OpenWrt agent', () => {
     if (openwrtMissing) return skip(openwrtMissing)
     asked = []
     statuses = []
+    refusal = undefined
     router = newOpenwrtRouter({
       SERVICE_URL: address(),
       CURL_CA_BUNDLE: 'ca.pem',
@@ -71,6 +73,14 @@ describe('firmware of the OpenWrt agent', () => {
   }
   const leaveMemory = () => writeFileSync(join(router.folder, 'proc/meminfo'), 'MemAvailable: 5096 kB\n')
   const installed = () => router.lines('calls').filter((call) => !call.startsWith('-T'))
+
+  test('firmware of a job that has ended at the service meanwhile is not installed', async () => {
+    refusal = 409
+    expect(await update('/fw.bin')).toMatchObject({ status: 'inProgress' })
+    expect(statuses).toHaveLength(1)
+    expect(router.lines('calls')).toEqual([])
+    expect(existsSync(join(router.folder, 'run/firmware.bin'))).toBe(false)
+  })
 
   test.each(['/fw-{a,b}.bin', '/fw-[1-3].bin', '/fw.bin?tags[0]={x,y}'])('%s is one address', async (path) => {
     await update(path)

@@ -50,7 +50,10 @@ run_firmware() {
 		return
 		;;
 	esac
-	report_status inProgress '' 50
+	go_on 50 || {
+		rm -f "$image" "$signature"
+		return
+	}
 	if [ -n "$size" ] && [ "$(wc -c <"$image")" -ne "$size" ]; then
 		refuse 'The firmware has another size.'
 		return
@@ -67,12 +70,10 @@ run_firmware() {
 		refuse 'sysupgrade refuses the firmware for this router.'
 		return
 	fi
-	report_status inProgress '' 90
-	if [ "$CANCELLED" = true ]; then
+	go_on 90 || {
 		rm -f "$image" "$signature"
-		finish rejected 'Cancelled.'
 		return
-	fi
+	}
 	if ! record installing "$version"; then
 		refuse 'The state of the update could not be stored.'
 		return

@@ -49,10 +49,31 @@ report_result() {
 	else
 		report_status "$1" "$2" || return 1
 	fi
-	PHASE=reported
-	printf '%s %s reported -\n\n' "$JOB_ID" "$JOB_ATTEMPT" | write_file "$RECORD"
+	close_job
 	# The other process tries again.
 	report_config || :
+}
+
+# Notes that nothing remains to be reported of the attempt.
+close_job() {
+	PHASE=reported
+	printf '%s %s reported -\n\n' "$JOB_ID" "$JOB_ATTEMPT" | write_file "$RECORD"
+}
+
+# Reports that the job goes on. $1: progress. Returns 1 if the attempt has ended: the service refused it, or it was cancelled.
+go_on() {
+	report_status inProgress '' "$1"
+	case $HTTP_STATUS in
+	# There is a newer attempt, or the job has ended or belongs to another device.
+	400 | 404 | 409)
+		log "job $JOB_ID: the service refused attempt $JOB_ATTEMPT with status $HTTP_STATUS"
+		close_job
+		return 1
+		;;
+	esac
+	[ "$CANCELLED" = true ] || return 0
+	finish rejected 'Cancelled.'
+	return 1
 }
 
 # Reports what the last run left: a result, or a restart that has happened or not.
@@ -111,12 +132,23 @@ take_job() {
 		finish rejected 'Cancelled.'
 		return
 	fi
-	record running ''
-	report_status inProgress || return 1
-	[ "$CANCELLED" = true ] && {
-		finish rejected 'Cancelled.'
+	# Without a record, a job that restarts the router would run again and again.
+	record running '' || {
+		finish failed 'The state of the job could not be stored.'
 		return
 	}
+	go_on '' || {
+		[ "$PHASE" = reported ]
+		return
+	}
+	case $HTTP_STATUS in
+	# The service delivers the job again when the router may report.
+	401 | 402 | 403)
+		rm -f "$RECORD"
+		return 1
+		;;
+	esac
+	# Also without an answer: if only the answer was lost, the service does not deliver the job again.
 	case $kind in
 	reboot) run_reboot ;;
 	apply_config) run_config "$job" ;;
