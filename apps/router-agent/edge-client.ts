@@ -44,7 +44,7 @@ export type EdgeClient = {
   reportConfig: (token: string, running: RunningProfile) => Promise<EdgeAnswer>
   /** A GET request to measure the path. Returns the number of bytes received. */
   probe: (path: string) => Promise<{ status: number; bytes: number }>
-  /** When the latest call with an HTTP answer began, whatever its status, in milliseconds of `performance.now()`. */
+  /** When the latest call that the service answered with any status began, in milliseconds of `performance.now()`. */
   lastContactMs: () => number
 }
 
@@ -88,7 +88,7 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
         body: extra.body ?? null,
         signal,
       })
-      contactMs = Math.max(contactMs, beganAtMs)
+      if (!isOfLoginNetwork(answer.statusCode)) contactMs = Math.max(contactMs, beganAtMs)
       const text = await answer.body.text()
       const body = parseJson(text)
       const retryAfterMs = retryAfterOf(answer.headers['retry-after'])
@@ -134,6 +134,10 @@ export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: 
     },
   }
 }
+
+/** The service sends no redirects. A network that asks for a login does, or responds with 511 (RFC 6585). */
+const isOfLoginNetwork = (status: number): boolean =>
+  status === 511 || (status >= 300 && status < 400 && status !== 304)
 
 const withoutSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, '')
 

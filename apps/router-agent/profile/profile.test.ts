@@ -342,6 +342,15 @@ test.concurrent('any HTTP answer is contact, also 503', async (t) => {
   expect(await versionIn(folder)).toBe(2)
 })
 
+test.concurrent.for([302, 511])('%i of a network that asks for a login is no contact', async (status, t) => {
+  const service: Service = await startServiceWithBadProfile(t, () => (service.link.isDown ? { status } : undefined))
+  const folder = await newFolder(t)
+  const router = await startRouterWithVersion1(t, service, folder, 400)
+  service.jobs.push(applyJob('bad', profileOf(2)))
+  await vi.waitFor(() => expect(router.events).toContain('config_rolled_back'), patience)
+  expect(await versionIn(folder)).toBe(1)
+})
+
 test.concurrent('a success whose answer arrives after the roll-back is corrected', async (t) => {
   const rolledBack = Promise.withResolvers<void>()
   const service = await startServiceWithBadProfile(t, async (request) => {

@@ -30,8 +30,13 @@ run_config() {
 			finish rejected "The package $package cannot be configured by a profile."
 			return
 		fi
-		uci -q export "$package" >"$CONFIG_BACKUP/$package" || {
+		uci -q export "$package" >/dev/null || {
 			finish failed "There is no package $package."
+			return
+		}
+		# uci does not tell of a full flash here, and cat does.
+		uci -q export "$package" | cat >"$CONFIG_BACKUP/$package" || {
+			finish failed 'The old config could not be stored.'
 			return
 		}
 	done
@@ -44,14 +49,35 @@ run_config() {
 		finish failed "uci refused a value: $(head -c 200 "$RUN_DIR/uci-error")"
 		return
 	fi
-	for package in $packages; do uci commit "$package"; done
+	for package in $packages; do
+		uci commit "$package" && continue
+		undo_config failed "The package $package could not be written, so the old config was restored."
+		return
+	done
 	reload_config
 	if service_answers "$ROLLBACK_SECONDS"; then
 		finish succeeded 'The config is active.'
 	else
-		restore_config
-		finish rolled_back "The service could not be reached for $ROLLBACK_SECONDS s, so the old config was restored."
+		undo_config rolled_back "The service could not be reached for $ROLLBACK_SECONDS s, so the old config was restored."
 	fi
+}
+
+# Restores the old config, and then ends the job. $1: how it ends  $2: detail. Returns 1 if not everything was restored: the
+# next turn tries again.
+undo_config() {
+	restore_config || {
+		# The detail is how the job will end.
+		record applying "$1 $2"
+		return 1
+	}
+	finish "$1" "$2"
+}
+
+resume_config() {
+	case $JOB_DETAIL in
+	'failed '* | 'rolled_back '*) undo_config "${JOB_DETAIL%% *}" "${JOB_DETAIL#* }" ;;
+	*) undo_config rolled_back 'The router stopped or had no space while it applied the config, so the old one was restored.' ;;
+	esac
 }
 
 # Reads lines `package.section.option[.index]`, tab, value.
@@ -93,17 +119,31 @@ set_options() {
 	done
 }
 
+# Returns 1 if a package could not be written. Then the copy of all remains.
 restore_config() {
-	local file
+	local file code=0
 	[ -d "$CONFIG_BACKUP" ] || return 0
 	for file in "$CONFIG_BACKUP"/*; do
 		[ -e "$file" ] || continue
-		# Changes that are not committed yet would be added to the old config.
-		uci -q revert "$(basename "$file")"
-		uci import "$(basename "$file")" <"$file" && uci commit "$(basename "$file")" || log "cannot restore $(basename "$file")"
+		restore_package "$file" && continue
+		# Samples that were saved before a restart are worth less than the way to the service.
+		rm -rf "$SAVED_DIR"
+		restore_package "$file" || {
+			log "cannot restore $(basename "$file")"
+			code=1
+		}
 	done
-	rm -rf "$CONFIG_BACKUP"
 	reload_config
+	[ $code = 0 ] || return 1
+	rm -rf "$CONFIG_BACKUP"
+}
+
+restore_package() {
+	local package
+	package=$(basename "$1")
+	# Changes that are not committed yet would be added to the old config.
+	uci -q revert "$package"
+	uci import "$package" <"$1" && uci commit "$package"
 }
 
 # Returns whether the service answers within some seconds. A connection can set the clock, so the time is that since the start.
@@ -114,8 +154,12 @@ service_answers() {
 	while [ "$(uptime_s)" -lt "$until" ]; do
 		sleep 2
 		call check GET /device/config 10
-		# 409: the service has deleted the profile that the router had before.
-		case $HTTP_STATUS in 200 | 204 | 304 | 409) return 0 ;; esac
+		# Any status is of the service, but a redirect and 511 are of a network that asks for a login.
+		case $HTTP_STATUS in
+		304) return 0 ;;
+		000 | 3?? | 511) ;;
+		*) return 0 ;;
+		esac
 	done
 	return 1
 }

@@ -93,10 +93,7 @@ resume_job() {
 			finish failed "The router runs version $(release) and not $JOB_DETAIL."
 		fi
 		;;
-	applying)
-		restore_config
-		finish rolled_back 'The router restarted while it applied the config, so the old one was restored.'
-		;;
+	applying) resume_config ;;
 	*) finish failed 'The agent was stopped during the job.' ;;
 	esac
 }
