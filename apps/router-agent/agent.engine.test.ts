@@ -17,8 +17,14 @@ afterEach(async () => {
 
 type Router = { agent: Agent; ended: Promise<AgentEnd>; take: (count: number) => void; events: string[] }
 
+type Differences = { localEdgeUrl?: string; clock?: () => number; persist?: () => Promise<void> }
+
 /** A router over a folder; `take` makes samples numbered on from the last, as its sensors would. */
-async function startRouter(baseUrl: string, folder: string, localEdgeUrl?: string): Promise<Router> {
+async function startRouter(
+  baseUrl: string,
+  folder: string,
+  { localEdgeUrl, clock = Date.now, ...differences }: Differences = {},
+): Promise<Router> {
   const pool = new ConnectionPool({ connections: 4 })
   const events: string[] = []
   let waiting: Sample[] = []
@@ -28,9 +34,9 @@ async function startRouter(baseUrl: string, folder: string, localEdgeUrl?: strin
     enrollment: { enrollmentKey: 'fle_test', serial: 'S-1', model: 'router' },
     folder,
     state: await openStateFile(folder, '1.0.0'),
-    buffer: await openSampleBuffer(join(folder, 'buffer')),
+    buffer: { ...(await openSampleBuffer(join(folder, 'buffer'))), ...differences },
     source: { collect: () => waiting.splice(0), isLinkUp: () => true, isExhausted: () => false },
-    clock: Date.now,
+    clock,
     random: () => 0,
     log: (event) => events.push(event),
     bootedAtMs: Date.now(),
@@ -123,7 +129,7 @@ test('repeats an enrollment whose response was lost with the same nonce, also af
 
 test('sends telemetry without compression to an edge on the same machine, and everything else to the service', async () => {
   const [service, edge] = [await startPeer(() => accepted()), await startPeer(() => accepted())]
-  const router = await startRouter(service.baseUrl, await newFolder(), edge.baseUrl)
+  const router = await startRouter(service.baseUrl, await newFolder(), { localEdgeUrl: edge.baseUrl })
   router.take(2)
   await expect.poll(() => edge.reports()).toHaveLength(1)
 
@@ -148,6 +154,29 @@ test('with lost connections, 503 and 500, every sample arrives in order and batc
   expect(Math.max(...reports.map(({ samples }) => samples.length))).toBe(1_000)
   const waits = reports.slice(1, 4).map(({ atMs }, index) => atMs - (reports[index]?.atMs ?? 0))
   for (const [failure, waitMs] of waits.entries()) expect(waitMs).toBeGreaterThanOrEqual(500 * 2 ** failure - 30)
+})
+
+test('without space on the flash, samples wait in memory and arrive when the service takes them', async () => {
+  let refusals = 2
+  const peer = await startPeer(() => (refusals-- > 0 ? { status: 503 } : accepted()))
+  const persist = () => Promise.reject(new Error('ENOSPC: no space left on device'))
+  const router = await startRouter(peer.baseUrl, await newFolder(), { persist })
+  router.take(3)
+  await expect.poll(() => batchesOf(peer)).toEqual([[1, 2, 3]])
+  router.agent.stop()
+  expect(await router.ended).toEqual({ kind: 'stopped' })
+  expect(router.events).toContain('buffer_not_written')
+})
+
+test('reports go on when the clock is set back', async () => {
+  const peer = await startPeer(() => accepted())
+  let aheadMs = 7_200_000
+  const router = await startRouter(peer.baseUrl, await newFolder(), { clock: () => Date.now() + aheadMs })
+  router.take(1)
+  await expect.poll(() => batchesOf(peer)).toEqual([[1]])
+  aheadMs = 0
+  router.take(1)
+  await expect.poll(() => batchesOf(peer), { timeout: 5_000 }).toEqual([[1], [2]])
 })
 
 test('waits for the time in Retry-After', async () => {

@@ -7,6 +7,7 @@ import { createBackoff } from './backoff.ts'
 import type { EdgeClient, Enrollment } from './edge-client.ts'
 import { createJobRunner } from './job-runner.ts'
 import type { Log } from './log.ts'
+import { createPacing } from './pacing.ts'
 import { createProfileReporter, type ProfileReporter } from './profile/profile-reporter.ts'
 import { createProfileTrial } from './profile/profile-trial.ts'
 import type { SampleSource } from './sample.ts'
@@ -57,7 +58,7 @@ export function createAgent(options: AgentOptions): Agent {
   const { signal } = stopping
   const edge = options.connect(signal)
   let end: AgentEnd = { kind: 'stopped' }
-  let persistedAtMs = 0
+  const isPersistDue = createPacing(persistEveryMs)
   let wakeJobLoop: () => void = () => undefined
 
   const pause = (ms: number): Promise<void> => pauseFor(ms, signal)
@@ -72,9 +73,7 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function persistWhenDue(): Promise<void> {
-    if (clock() - persistedAtMs < persistEveryMs) return
-    persistedAtMs = clock()
-    await persist()
+    if (isPersistDue(clock())) await persist()
   }
 
   async function persist(): Promise<void> {
@@ -111,16 +110,18 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function reportLoop(token: string, reporter: ProfileReporter): Promise<void> {
-    const uploader = createUploader({ edge, token, buffer, backoff: backoff(), clock, log })
-    let notBeforeMs = 0
+    const uploader = createUploader({ edge, token, buffer, persist, backoff: backoff(), clock, log })
+    // The clock can be set back: the wait then ends.
+    let wait = { sinceMs: 0, ms: 0 }
     while (!signal.aborted) {
       const nowMs = clock()
       buffer.add(source.collect(nowMs))
-      if (nowMs < notBeforeMs || !source.isLinkUp(nowMs)) {
+      const isWaiting = nowMs >= wait.sinceMs && nowMs < wait.sinceMs + wait.ms
+      if (isWaiting || !source.isLinkUp(nowMs)) {
         await persistWhenDue()
       } else {
         const result = await uploader.drain()
-        notBeforeMs = clock() + result.waitMs
+        wait = { sinceMs: clock(), ms: result.waitMs }
         const hasUnreportedJob = state.read().jobs.some(({ phase, reported }) => phase === 'done' && !reported)
         if (result.jobsPending || (result.sent > 0 && hasUnreportedJob)) wakeJobLoop()
         await trial.settle()

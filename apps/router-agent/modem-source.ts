@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { errorText } from '#core/error-text'
 import { maxModems } from '#telemetry/report/sources'
 import { type InterfaceCounters, interfaceOf, type ModemAnswers, modemSamples, valueAt } from './modem-samples.ts'
+import { createPacing } from './pacing.ts'
 import type { Sample, SampleSource } from './sample.ts'
 
 const run = promisify(execFile)
@@ -65,12 +66,11 @@ export function createModemReader({ mmcli = 'mmcli', networkFolder = '/sys/class
 
 /** Samples the modems once a minute. Their answers take a while: `collect` returns those that came since its last call. */
 export function createModemSource(read: ReadModems, bootedAtMs: number): SampleSource {
-  let nextMs = bootedAtMs
+  const isDue = createPacing(everyMs, bootedAtMs)
   let arrived: Sample[] = []
   return {
     collect(nowMs) {
-      if (nowMs >= nextMs) {
-        nextMs = nowMs + everyMs
+      if (isDue(nowMs)) {
         read(nowMs).then(
           (samples) => arrived.push(...samples),
           (error) => console.error(`The modems were not read: ${errorText(error)}`),

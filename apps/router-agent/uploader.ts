@@ -19,6 +19,8 @@ type UploaderOptions = {
   edge: EdgeClient
   token: string
   buffer: SampleBuffer
+  /** Writes the buffer to disk. Does not throw. */
+  persist: () => Promise<void>
   backoff: Backoff
   clock: Clock
   log: Log
@@ -32,9 +34,9 @@ const refusals = new Set([401, 402, 403, 404, 405, 415])
  * Sends the samples of the buffer, oldest first, until it is empty or the service refuses. Removes a batch from the buffer
  * when the service has accepted or finally rejected each of its samples.
  */
-export function createUploader({ edge, token, buffer, backoff, clock, log }: UploaderOptions): Uploader {
+export function createUploader({ edge, token, buffer, persist, backoff, clock, log }: UploaderOptions): Uploader {
   async function delayAfter(answer: EdgeAnswer): Promise<number> {
-    await buffer.persist()
+    await persist()
     const waitMs = refusals.has(answer.status)
       ? Math.max(refusedWaitMs, answer.retryAfterMs ?? 0)
       : backoff.next(answer.retryAfterMs)
